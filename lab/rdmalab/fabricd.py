@@ -24,7 +24,7 @@ from .dump import PortState, is_end, parse_dump
 from .errors import LabError
 from .hardware import Machine, machine
 from .mirror import Mirror
-from .state import Lab, write_atomically
+from .state import Lab, terminable, write_atomically
 from .sysfs import render
 from .topology import Fabric, from_ibnetdiscover
 
@@ -45,10 +45,11 @@ class Console:
         ports = sum(node.ports + 1 for node in fabric.nodes.values()) + 64
         self.process = subprocess.Popen(
             [
-                "chroot", str(lab.dir / "fabric/root"), "/usr/bin/ibsim", "-r", "-l", str(lab.ibsim_port),
+                "chroot", str(lab.dir / "fabric/root"), "/usr/bin/ibsim",
                 "-N", str(len(fabric.nodes) + 16), "-S", str(switches + 8), "-P", str(ports), "-s", SIM_FILE,
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "IBSIM_SOCKNAME": lab.sim_socket},
         )  # fmt: skip
         assert self.process.stdin and self.process.stdout
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
@@ -94,7 +95,7 @@ class Daemon:
         self.ports: dict[tuple[str, int], PortState] = {}
         self._shown: dict[str, Any] = {}
         self._dump: list[str] = []
-        self._said: list[str] = []
+        self.console: Console | None = None
 
     def apply(self) -> None:
         """Make every host's sysfs show the fabric and its faults."""
@@ -111,6 +112,12 @@ class Daemon:
                 self.mirrors[item.host].sync(render(item, ports, faults, is_manager))
                 self._shown[item.host] = key
 
+    def close(self) -> None:
+        """End the simulator, and wait for it so that no zombie is left."""
+        if self.console:
+            self.console.process.kill()
+            self.console.process.wait()
+
     def run(self) -> None:
         """Serve until killed."""
         path = socket_path(self.lab)
@@ -118,7 +125,7 @@ class Daemon:
         server = socket.socket(socket.AF_UNIX)
         server.bind(str(path))
         server.listen(8)
-        console = Console(self.lab, self.fabric)
+        console = self.console = Console(self.lab, self.fabric)
         self.lab.record("ibsim", console.process.pid)
         selector = selectors.DefaultSelector()
         selector.register(server, selectors.EVENT_READ)
@@ -142,7 +149,6 @@ class Daemon:
                     self._dump.append(line)
                     if is_end(line):
                         self.ports = parse_dump(self._dump)
-                        self._said = [item for item in self._dump if item.strip()][:5]
                         self._dump.clear()
                         dumps, asked = dumps + 1, False
                         self.apply()
@@ -218,5 +224,7 @@ def ask(lab: Lab, request: dict[str, Any], timeout: float = 15) -> dict[str, Any
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        Daemon(Lab(sys.argv[1])).run()
+    daemon = Daemon(Lab(sys.argv[1]))
+    with terminable(), contextlib.suppress(KeyboardInterrupt):
+        daemon.run()
+    daemon.close()

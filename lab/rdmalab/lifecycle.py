@@ -115,10 +115,13 @@ def _configure_subnet_manager(lab: Lab, host: str, node_id: str, priority: int) 
     # Quick failover, so that a rehearsal does not take minutes (the defaults need about one).
     (upper / "opensm/opensm.conf").write_text(
         "# Written by the lab.\nsweep_interval 2\nsminfo_polling_timeout 1000\npolling_retry_number 2\n"
-        "honor_guid2lid_file TRUE\nforce_log_flush TRUE\nlog_file /var/log/opensm.log\n"
+        "force_log_flush TRUE\nlog_file /var/log/opensm.log\n"
     )
+    netns = lab.dir / "hosts" / host / "netns"
+    netns.touch()
+    run("mount", "--bind", "/proc/self/ns/net", str(netns))
     (upper / "lab-opensm.env").write_text(
-        f"SIM_HOST={node_id}\nIBSIM_SERVER_NAME={lab.subnet}.1\nIBSIM_SERVER_PORT={lab.ibsim_port}\n"
+        f"SIM_HOST={node_id}\nIBSIM_SOCKNAME={lab.sim_socket}\n"
         "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so\n"
         f"OSM_TMP_DIR=/var/cache/opensm\nOSM_CACHE_DIR=/var/cache/opensm\nPRIORITY={priority}\n"
     )
@@ -150,6 +153,8 @@ def down(lab: Lab) -> bool:
     with contextlib.suppress(LabError, ValueError):
         inotify = lab.load().get("inotify_before")
     hosts.stop_all(lab)
+    # The daemon first: it ends the simulator, which is its child.
+    stop([pid for name, pid in lab.processes().items() if name == "fabricd"], signal.SIGTERM, 3)
     stop(list(lab.processes().values()), signal.SIGTERM, 3)
     if run("ip", "link", "show", lab.bridge, check=False).returncode == 0:
         found = True

@@ -29,7 +29,7 @@ MASKED = (
     "fstrim.timer", "dpkg-db-backup.timer", "systemd-firstboot.service",
 )  # fmt: skip
 # Raise when the customisation below changes, so that old caches are not taken.
-REVISION = 3
+REVISION = 4
 
 
 def cache_dir() -> Path:
@@ -98,7 +98,9 @@ def _customise(root: Path) -> None:
     unit.write_text(
         "# Written by the lab: the real OpenSM, attached to the fabric simulator.\n"
         "[Unit]\nDescription=OpenSM on the simulated fabric\nAfter=network.target\n\n"
-        "[Service]\nEnvironmentFile=/etc/lab-opensm.env\nWorkingDirectory=/var/cache/opensm\n"
+        # The simulator listens on this machine's abstract sockets, which a container's own network does not see.
+        "[Service]\nNetworkNamespacePath=/run/lab/netns\n"
+        "EnvironmentFile=/etc/lab-opensm.env\nWorkingDirectory=/var/cache/opensm\n"
         "ExecStart=/usr/sbin/opensm -F /etc/opensm/opensm.conf -p ${PRIORITY}\n"
         "Restart=no\nLimitMEMLOCK=8M\n"
     )

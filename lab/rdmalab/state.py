@@ -60,9 +60,9 @@ class Lab:
         return self.dir / "ssh" / "id_ed25519"
 
     @property
-    def ibsim_port(self) -> int:
-        """First of the eleven UDP ports of the fabric simulator."""
-        return 20000 + zlib.crc32(self.name.encode()) % 1000 * 16
+    def sim_socket(self) -> str:
+        """The simulator's abstract socket name. (Over UDP, a MAD to a killed client is lost and OpenSM waits for ever.)"""
+        return f"rdma-lab-{self.name}"
 
     def exists(self) -> bool:
         """Whether a lab of this name is up, or something is left of one."""
