@@ -178,7 +178,8 @@ class ToolProblem:
 
     ``severity`` is ``warning`` (ibwarn), ``error`` (iberror) or ``fatal`` (ibpanic, Fatal error).
     ``kind`` is a stable word such as ``umad_module_missing``, ``umad_open_failed``, ``device_not_found``,
-    ``no_rdma_device``, ``permission_denied``, ``no_subnet_manager``, ``timeout``, ``unreadable``, ``other``.
+    ``no_rdma_device``, ``no_subnet_manager``, ``no_answer``, ``timeout``, ``unreadable``, ``other``. ``reason`` is
+    the operating system's, such as ``Permission denied``.
     """
 
     tool: str
@@ -189,6 +190,7 @@ class ToolProblem:
     function: Optional[str] = None
     pid: Optional[int] = None
     device: Optional[str] = None
+    reason: Optional[str] = None
 
 
 @dataclass(frozen=True)
