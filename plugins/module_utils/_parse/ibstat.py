@@ -28,7 +28,8 @@ _CA = re.compile(r"^CA '([^']*)'$")
 _PORT = re.compile(r"^Port (\d+):$")
 _FIELD = re.compile(r"^([A-Z][A-Za-z ]*):(?: (.*)|\s*)$")
 _RATE = re.compile(r"^(\d+(?:\.\d+)?)(?: \((FDR10)\))?$")
-_FULL_GUID = re.compile(r"^0x[0-9a-f]{16}$")
+# Some versions drop leading zeros.
+_GUID = re.compile(r"^0x[0-9a-f]{1,16}$")
 _MASK = re.compile(r"^0x[0-9a-f]{8}$")
 
 STATES = {"Down": "DOWN", "Initializing": "INIT", "Armed": "ARMED", "Active": "ACTIVE"}
@@ -199,7 +200,7 @@ def _absent(section: _Section, labels: Tuple[str, ...], name: str) -> List[str]:
 
 def _guid(text: str) -> Optional[str]:
     text = text.lower()
-    return text if _FULL_GUID.match(text) else None
+    return "0x" + text[2:].zfill(16) if _GUID.match(text) else None
 
 
 def _mask(text: str) -> Optional[str]:

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A whole host against its profile. Private to the collection. Pure."""
+
+from __future__ import annotations
+
+from typing import List, Set, Tuple
+
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.hardware import (
+    check_duplicates,
+    check_identity,
+    check_pcie,
+)
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.ports import (
+    TRAINING_STATES,
+    UP_STATES,
+    check_port,
+    is_uncabled,
+    subject,
+)
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection import (
+    Selection,
+    matches_function,
+    select,
+)
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES, Finding
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent, Profile
+
+_UNREADABLE_KINDS = ("unreadable", "timeout")
+
+
+def check_node(node: Node, profile: Profile) -> Tuple[Finding, ...]:
+    """Every finding of a host, the worst first."""
+    selection = select(node, profile)
+    findings = list(check_sources(node))
+    findings.extend(_check_presence(node, profile, selection))
+    seen: Set[Tuple[str, str]] = set()
+    for intent, hcas in selection.pairs:
+        for hca in hcas:
+            if any(hca is other for other, _claims in selection.ambiguous):
+                continue
+            findings.extend(_check_readable(hca, "error"))
+            findings.extend(check_identity(intent, hca))
+            findings.extend(check_pcie(intent, hca, seen))
+            for port in hca.ports:
+                findings.extend(check_port(intent, hca, port))
+    covered = set(selection.covered)
+    findings.extend(check_duplicates(node.hcas))
+    for hca in node.hcas:
+        if hca.name not in covered:
+            findings.extend(_check_readable(hca, "info"))
+    return tuple(sorted(findings, key=lambda item: -SEVERITIES.index(item.severity)))
+
+
+def check_sources(node: Node) -> Tuple[Finding, ...]:
+    """What the sources themselves say: unreadable output, two views that differ."""
+    findings = []
+    only_ibstat = "sysfs" not in node.sources
+    for problem in node.problems:
+        if problem.kind in _UNREADABLE_KINDS or (only_ibstat and problem.kind != "umad_module_missing"):
+            findings.append(
+                make(
+                    "UNREADABLE_OUTPUT",
+                    problem.device or problem.tool,
+                    problem.message,
+                    "complete output",
+                    "error" if only_ibstat else "warning",
+                    command=problem.tool,
+                )
+            )
+    if only_ibstat and any(problem.kind == "umad_module_missing" for problem in node.problems):
+        findings.append(make("UMAD_MISSING", "host", "ibstat cannot start without ib_umad", "ib_umad loaded"))
+    for item in node.disagreements:
+        values = [(name, value) for name, value in item.items() if name not in ("subject", "field")]
+        observed = "%s: %s" % (item["field"], ", ".join("%s says %s" % pair for pair in values))
+        device = item["subject"].split(" ")[0]
+        findings.append(make("SOURCES_DISAGREE", item["subject"], observed, "the same from every source", device=device))
+    return tuple(findings)
+
+
+def _check_readable(hca: Hca, severity: str) -> Tuple[Finding, ...]:
+    errors = list(hca.errors)
+    for port in hca.ports:
+        errors.extend("port %d: %s" % (port.number, error) for error in port.errors)
+    if not errors:
+        return ()
+    text = "; ".join(errors[:3]) + ("; and %d more" % (len(errors) - 3) if len(errors) > 3 else "")
+    return (make("DEVICE_UNREADABLE", hca.name, text, "every value readable", severity, device=hca.name),)
+
+
+def _check_presence(node: Node, profile: Profile, selection: Selection) -> Tuple[Finding, ...]:
+    """Missing and surplus HCAs, each with the reason as far as PCI shows it."""
+    blind = not node.hcas and bool(node.problems)
+    if blind:
+        return ()  # the tool failed: that is reported, and no HCA may be called missing for it
+    wanted = any(intent.count is None or intent.count > 0 for intent in profile.hcas)
+    if wanted and not node.hcas and not node.without_rdma:
+        expected = ", ".join("%s %s" % (_count_text(intent), intent.name) for intent in profile.hcas)
+        return (make("NO_HCA", "host", "no RDMA device and no PCI function of one", expected),)
+    findings: List[Finding] = []
+    for hca, claims in selection.ambiguous:
+        names = " and ".join(repr(intent.name) for intent in claims)
+        findings.append(make("PROFILE_AMBIGUOUS", hca.name, "claimed by %s" % names, "one entry", device=hca.name))
+    explained: Set[str] = set()
+    for intent, hcas in selection.pairs:
+        findings.extend(_check_count(node, intent, hcas, explained))
+    has_infiniband = any(
+        port.link_layer == "InfiniBand" for _intent, hcas in selection.pairs for hca in hcas for port in hca.ports
+    )
+    if node.umad_abi is None and has_infiniband and "sysfs" in node.sources:
+        findings.append(
+            make("UMAD_MISSING", "host", "no /sys/class/infiniband_mad/abi_version", "ib_umad loaded")
+        )
+    return tuple(findings)
+
+
+def _count_text(intent: HcaIntent) -> str:
+    return "at least 1" if intent.count is None else str(intent.count)
+
+
+def _check_count(node: Node, intent: HcaIntent, hcas: Tuple[Hca, ...], explained: Set[str]) -> List[Finding]:
+    found = len(hcas)
+    if found == intent.count or (intent.count is None and found):
+        return []
+    findings = []
+    if intent.count is None or found < intent.count:
+        for function in node.without_rdma:
+            if function.address in explained or not matches_function(intent.match, function):
+                continue
+            if intent.count is not None and found + len(findings) >= intent.count:
+                break
+            explained.add(function.address)
+            bound = function.driver is not None and function.driver != "vfio-pci"
+            what = "%s at %s" % (function.product or "HCA", function.address)
+            findings.append(
+                make(
+                    "HCA_VERBS_MISSING" if bound else "HCA_DRIVER_UNBOUND",
+                    what,
+                    "driver %s, no RDMA device" % function.driver if function.driver else "no driver bound",
+                    "an RDMA device (%s)" % intent.name,
+                    pci=function.address,
+                )
+            )
+    missing = found + len(findings)
+    if missing != intent.count and not (intent.count is None and missing):
+        names = ", ".join(hca.name for hca in hcas)
+        observed = "%d%s" % (found, " (%s)" % names if names else "")
+        findings.append(make("HCA_COUNT", intent.name, observed, _count_text(intent)))
+    return findings
+
+
+def training_ports(node: Node, profile: Profile) -> Tuple[str, ...]:
+    """The ports that may still come up by themselves, each with its state: what is worth waiting for.
+
+    Only ACTIVE ends the wait: a port passes through DOWN/LinkUp, INIT and ARMED on its way.
+    """
+    waiting = []
+    for intent, hcas in select(node, profile).pairs:
+        for hca in hcas:
+            for port in hca.ports:
+                if is_uncabled(intent, hca, port) or port.phys_state == "Disabled" or port.state is None:
+                    continue
+                if port.state not in UP_STATES or port.phys_state in TRAINING_STATES:
+                    waiting.append("%s: %s/%s" % (subject(hca, port), port.state, port.phys_state))
+    return tuple(waiting)
