@@ -71,9 +71,6 @@ class Port:
     saturated_counters: Tuple[str, ...] = ()
     errors: Tuple[str, ...] = ()
 
-    # Properties that the returned data carries next to the fields.
-    DERIVED = ("lid_assigned",)
-
     @property
     def lid_assigned(self) -> Optional[bool]:
         """Whether the subnet manager gave the port a LID; ``None`` where LIDs mean nothing or are unknown."""
@@ -95,18 +92,10 @@ class PcieHop:
 
 @dataclass(frozen=True)
 class PciePath:
-    """The PCIe links between an HCA and the root complex. ``hops[0]`` is the HCA itself.
-
-    A link shows at both of its ends, so ``narrowest`` is the end nearest to the HCA. ``usable_gbps`` is what that
-    hop carries after line encoding, ``device_gbps`` what the HCA's own maximum speed and width would carry, and
-    ``limited`` says whether the first is below the second.
-    """
+    """The PCIe links between an HCA and the root complex. ``hops[0]`` is the HCA itself."""
 
     hops: Tuple[PcieHop, ...]
     narrowest: Optional[PcieHop] = None
-    usable_gbps: Optional[float] = None
-    device_gbps: Optional[float] = None
-    limited: Optional[bool] = None
 
 
 @dataclass(frozen=True)
@@ -133,12 +122,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Hca:
-    """One RDMA device. ``name`` is a label; the PCI address and the node GUID survive a reboot.
-
-    ``bonded_functions`` are further PCI functions of the card that the device speaks for (RoCE bonding), which
-    therefore have no RDMA device of their own. ``driver`` is the PCI function's, or the RDMA driver's where there
-    is no PCI function.
-    """
+    """One RDMA device. ``name`` is a label; the PCI address and the node GUID survive a reboot."""
 
     name: str
     pci_address: Optional[str] = None
@@ -159,7 +143,6 @@ class Hca:
     pcie: Optional[PciePath] = None
     virtual_function: Optional[bool] = None
     physical_function: Optional[str] = None
-    bonded_functions: Tuple[str, ...] = ()
     driver: Optional[str] = None
     irqs: Tuple[int, ...] = ()
     net_devices: Tuple[NetDevice, ...] = ()
