@@ -1,0 +1,120 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report document: what a run did and saw, as one JSON object. Pure.
+
+Everything that people or machines read (terminal, later HTML, JUnit and metrics) is made from this document. Its
+shape is described in ``docs/report.md``; ``SCHEMA`` changes when a reader of the old shape would misread the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES
+from ansible_collections.rdma.infiniband.plugins.plugin_utils.cross_host import cross_host_findings
+
+SCHEMA = "rdma.infiniband.report/1"
+# The order of a host's possible ends, from best to worst.
+STATUSES = ("ok", "findings", "failed", "unreachable", "no_result")
+_DIFF_LIMIT = 4000
+
+
+@dataclass
+class HostRecord:
+    """What is collected of one host while the run goes on."""
+
+    hcas: list[Any] = field(default_factory=list)
+    uncovered: list[Any] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[dict[str, str]] = field(default_factory=list)
+    unreachable: str | None = None
+    observed: bool = False
+    module_calls: int = 0
+
+    def observe(self, result: Mapping[str, Any]) -> None:
+        """Take over what hca_info or hca_check returned; a later look replaces an earlier one."""
+        self.observed = True
+        self.hcas = list(result.get("overview") or [])
+        self.uncovered = list(result.get("uncovered") or [])
+        self.findings = [dict(finding) for finding in result.get("findings") or []]
+
+
+def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any], needs: str) -> dict[str, Any]:
+    """One change: the file or thing, its value before and after as far as the diff tells, and what it needs."""
+    what = task
+    for source in (result, args):
+        for key in ("path", "dest", "name"):
+            if isinstance(source.get(key), str) and source[key]:
+                what = source[key]
+                break
+        if what != task:
+            break
+    diffs = result.get("diff") or []
+    diffs = diffs if isinstance(diffs, list) else [diffs]
+    parts = [part for part in diffs if isinstance(part, Mapping)]
+    return {
+        "what": what,
+        "task": task,
+        "before": _joined(part.get("before") for part in parts),
+        "after": _joined(part.get("after") for part in parts),
+        "disruptive": False,
+        "needs": needs,
+    }
+
+
+def _joined(values: Iterable[Any]) -> str | None:
+    texts = [value if isinstance(value, str) else str(value) for value in values if value not in (None, "")]
+    return "\n".join(texts)[:_DIFF_LIMIT] if texts else None
+
+
+def build(run: Mapping[str, Any], records: Mapping[str, HostRecord]) -> dict[str, Any]:
+    """The document. ``run`` says when, what and by which versions; ``records`` has every host of the run."""
+    shared = [finding.to_dict() for finding in cross_host_findings({name: rec.hcas for name, rec in records.items()})]
+    hosts = {name: _host(records[name]) for name in sorted(records)}
+    return {
+        "schema": SCHEMA,
+        "run": dict(run),
+        "hosts": hosts,
+        "findings": shared,
+        "summary": _summary(hosts, shared),
+    }
+
+
+def _host(record: HostRecord) -> dict[str, Any]:
+    return {
+        "status": _status(record),
+        "hcas": record.hcas,
+        "uncovered": record.uncovered,
+        "findings": record.findings,
+        "changes": record.changes,
+        "failures": record.failures,
+        "unreachable": record.unreachable,
+        "module_calls": record.module_calls,
+    }
+
+
+def _status(record: HostRecord) -> str:
+    if record.unreachable is not None:
+        return "unreachable"
+    # A task that fails because of findings is explained by them; any other failure is one of its own.
+    if any(not failure["explained"] for failure in record.failures):
+        return "failed"
+    if any(finding.get("severity") in ("error", "warning") for finding in record.findings):
+        return "findings"
+    return "ok" if record.observed else "no_result"
+
+
+def _summary(hosts: Mapping[str, Mapping[str, Any]], shared: list[dict[str, str]]) -> dict[str, Any]:
+    findings = [finding for host in hosts.values() for finding in host["findings"]] + shared
+    changes = [entry for host in hosts.values() for entry in host["changes"]]
+    return {
+        "hosts": {status: sum(host["status"] == status for host in hosts.values()) for status in STATUSES},
+        "findings": {level: sum(item["severity"] == level for item in findings) for level in reversed(SEVERITIES)},
+        "changes": len(changes),
+        "pending": sum(entry["needs"] != "nothing" for entry in changes),
+        "module_calls_per_host": max((host["module_calls"] for host in hosts.values()), default=0),
+    }
