@@ -1,0 +1,61 @@
+# `make demo` and `make test` are the two commands a newcomer needs. See CONTRIBUTING.md for the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-down venv venv-test test unit lint sanity lab-test bench docs
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# ansible-lint, molecule and ansible-test call their siblings by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+help: ## What can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: ## Start the simulated cluster, deploy it, print the report, leave it running
+	@lab/install-host-packages
+	@mkdir -p .cache
+	@echo "preparing the virtual environment and the hosts' root file system"
+	@$(PYTHON) lab/lab rootfs > .cache/rootfs.log 2>&1 & rootfs=$$!; \
+	$(MAKE) --no-print-directory venv || { kill $$rootfs 2>/dev/null; exit 1; }; \
+	wait $$rootfs || { cat .cache/rootfs.log >&2; exit 1; }
+	@echo "starting the lab"
+	@$(PYTHON) lab/lab up --replace
+	@echo "deploying: ansible-playbook -i inventories/lab playbooks/site.yml"
+	@ansible-playbook -i inventories/lab playbooks/site.yml > .cache/site.log 2>&1 || \
+	{ cat .cache/site.log; echo "site.yml failed; the lab is left up for a look"; exit 1; }
+	@sed -n '/^InfiniBand report/,$$p' .cache/site.log
+	@echo "All of its output: .cache/site.log. The lab is up: lab/lab status. Take it down with: make demo-down"
+
+demo-down: ## Remove every trace of the simulated cluster
+	@$(PYTHON) lab/lab down
+
+venv: ## The virtual environment, remade when the requirements change
+	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements.txt
+
+venv-test:
+	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements-test.txt
+
+test: venv-test ## Every test
+	@lab/install-host-packages
+	@$(BIN)/python -m pytest
+
+unit: venv-test ## Unit tests only
+	@$(BIN)/python -m pytest tests/unit
+
+lint: venv-test ## Linters only
+	@$(BIN)/python -m pytest tests/sanity/test_lint.py
+
+sanity: venv-test ## ansible-test sanity and the other Pythons
+	@$(BIN)/python -m pytest tests/sanity
+
+lab-test: venv-test ## Tests against booted hosts
+	@lab/install-host-packages
+	@$(BIN)/python -m pytest tests/lab
+
+bench: venv-test ## Measure: cost of hca_info, module calls per host
+	@$(BIN)/python tests/benchmarks/bench.py
+
+docs: venv-test ## Write the generated documentation anew
+	@$(BIN)/python tests/tools/make_docs.py
