@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Brings VMs up, waits until they can be used, reboots them and takes them down."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+from rdmalab.errors import LabError
+from rdmalab.state import run, stop
+
+from . import guest, image, qemu, ssh
+from .state import RUN, VmLab
+
+TOOLS = (qemu.QEMU, "mmdebstrap", "mkfs.ext4", "ssh", "ssh-keygen")
+
+
+def missing_tools() -> list[str]:
+    """What this machine lacks."""
+    return [tool for tool in TOOLS if shutil.which(tool) is None]
+
+
+def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> None:
+    """Start ``count`` VMs and wait until all can be used. A failure or an interrupt leaves nothing but console logs."""
+    if missing := missing_tools():
+        raise LabError(f"not installed: {', '.join(missing)}; run lab/install-vm-packages")
+    _refuse_existing(lab)
+    files = image.ensure()
+    chosen = qemu.pick_accel(accel, files)
+    shutil.rmtree(lab.failed, ignore_errors=True)
+    RUN.mkdir(exist_ok=True)
+    try:
+        lab.dir.mkdir(mode=0o700)  # who makes the directory has the name: two at once cannot
+    except FileExistsError:
+        _refuse_existing(lab)
+    try:
+        lab.key.parent.mkdir()
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "rdma-lab", "-f", str(lab.key))
+        public_key = lab.key.with_suffix(".pub").read_text().strip()
+        size = qemu.Size(chosen, memory_mib, max(1, min(2, (os.cpu_count() or 1) // count)))
+        vms = {}
+        for number in range(1, count + 1):
+            port = qemu.start(lab, number, files, size, public_key)
+            vms[guest.host_name(number)] = {"port": port, "wire": guest.wire_address(number)}
+        lab.save({"accel": chosen, "device": guest.DEVICE, "image": str(files.dir), "vms": vms})
+        deadline = time.monotonic() + patience
+        for host in vms:
+            wait_usable(lab, host, deadline)
+    except BaseException:
+        _keep_consoles(lab)
+        _remove(lab)
+        raise
+
+
+def _refuse_existing(lab: VmLab) -> None:
+    if not lab.exists():
+        return
+    lab.adopt()
+    state = "are up" if lab.processes() else "were left behind by a crash"
+    raise LabError(f"VMs of the name {lab.name!r} {state}: take them down with `lab/vm down --name {lab.name}`")
+
+
+def wait_usable(lab: VmLab, host: str, deadline: float, usable: Callable[[], bool] = lambda: True) -> None:
+    """Wait until the VM answers on ssh, ``usable()`` holds, and systemd has started everything."""
+    port = lab.load()["vms"][host]["port"]
+    began = said = time.monotonic()
+    while True:
+        if host not in lab.processes():
+            raise LabError(f"{host}: QEMU ended during the boot.{_console_tail(lab, host)}")
+        if ssh.answers(port) and usable():
+            state = _system_state(lab, host, deadline)
+            if state == "running":
+                return
+            if state == "degraded":
+                failed = ssh.call(lab, host, "systemctl --failed --no-legend --plain | cut -d' ' -f1").stdout.split()
+                raise LabError(f"{host}: booted, but units failed: {', '.join(failed)}.{_console_tail(lab, host)}")
+        now = time.monotonic()
+        if now > deadline:
+            raise LabError(f"{host}: not usable after {now - began:.0f} s.{_console_tail(lab, host)}")
+        if now - said > 60:
+            print(f"{host}: still booting after {now - began:.0f} s", file=sys.stderr, flush=True)
+            said = now
+        time.sleep(0.3)
+
+
+def _system_state(lab: VmLab, host: str, deadline: float) -> str:
+    patience = max(5.0, deadline - time.monotonic())
+    with contextlib.suppress(LabError):
+        return ssh.call(lab, host, "systemctl is-system-running --wait", timeout=patience).stdout.strip()
+    return ""
+
+
+def _console_tail(lab: VmLab, host: str, lines: int = 15) -> str:
+    try:
+        text = lab.console(host).read_text(errors="replace")
+    except OSError:
+        return " It wrote nothing to its console."
+    shown = "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+    return f" The console log is kept in {lab.failed}; its end:\n{shown}" if shown else " Its console log is empty."
+
+
+def boot_id(lab: VmLab, host: str) -> str:
+    """The kernel's id of this boot; empty when the VM does not answer."""
+    with contextlib.suppress(LabError):
+        return ssh.call(lab, host, "cat /proc/sys/kernel/random/boot_id", timeout=20).stdout.strip()
+    return ""
+
+
+def reboot(lab: VmLab, host: str, patience: float) -> None:
+    """Reboot a VM as its administrator would, and wait until it can be used again."""
+    before = boot_id(lab, host)
+    if not before:
+        raise LabError(f"{host} does not answer on ssh: not rebooted. Its console log: {lab.console(host)}")
+    ssh.close_shared(lab)
+    ssh.call(lab, host, "systemctl reboot")  # the connection may break before the status arrives
+    wait_usable(lab, host, time.monotonic() + patience, lambda: boot_id(lab, host) not in ("", before))
+
+
+def down(lab: VmLab) -> bool:
+    """Remove every trace; whether there was any. Safe to repeat, and after a crash at any point."""
+    found = lab.exists() or lab.failed.exists()
+    shutil.rmtree(lab.failed, ignore_errors=True)
+    _remove(lab)
+    return found
+
+
+def _remove(lab: VmLab) -> None:
+    if lab.exists():
+        ssh.close_shared(lab)
+        lab.adopt()
+        # The disk is thrown away, so nothing is gained by asking the guest to shut down.
+        stop(list(lab.processes().values()), signal.SIGTERM, 5)
+        shutil.rmtree(lab.dir, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        RUN.rmdir()
+
+
+def _keep_consoles(lab: VmLab) -> None:
+    logs = [path for path in lab.dir.glob("*.console.log") if path.stat().st_size]
+    if logs:
+        lab.failed.mkdir(exist_ok=True)
+        for path in logs:
+            shutil.copy2(path, lab.failed)

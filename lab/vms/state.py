@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a set of VMs keeps its state, and how it finds its own QEMU processes again."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdmalab.errors import LabError
+from rdmalab.state import Lab
+
+RUN = Path("/run/rdma-lab-vm")
+
+
+@dataclass(frozen=True)
+class VmLab(Lab):
+    """The names and places of one set of VMs. The book-keeping of processes is the container lab's."""
+
+    @property
+    def dir(self) -> Path:
+        """All state; taking the VMs down removes it."""
+        return RUN / self.name
+
+    @property
+    def failed(self) -> Path:
+        """Console logs of the last ``up`` that failed; goes with the next ``up`` or ``down``."""
+        return RUN / f"{self.name}.failed"
+
+    @property
+    def wire_group(self) -> str:
+        """The multicast group that is this set's wire: two sets on one machine do not hear each other."""
+        value = zlib.crc32(self.name.encode())
+        return f"239.{value >> 16 & 255}.{value >> 8 & 255}.{value & 255}"
+
+    def console(self, host: str) -> Path:
+        """What the VM wrote to its serial line since it was started."""
+        return self.dir / f"{host}.console.log"
+
+    def pidfile(self, host: str) -> Path:
+        """Where QEMU itself writes its process id."""
+        return self.dir / f"{host}.pid"
+
+    def load(self) -> dict[str, Any]:
+        """What ``up`` wrote: the VMs and their ports."""
+        try:
+            return super().load()
+        except LabError:
+            raise LabError(f"no VMs of the name {self.name!r} are up. Start them with: lab/vm up") from None
+
+    def adopt(self) -> None:
+        """Record a QEMU that started just before ``up`` was killed, too early to be recorded.
+
+        Its command line names our pid file, which no other process does.
+        """
+        known = self.processes()
+        for pidfile in self.dir.glob("*.pid") if self.dir.is_dir() else ():
+            with contextlib.suppress(OSError, ValueError):
+                pid = int(pidfile.read_text())
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if pidfile.stem not in known and str(pidfile).encode() in arguments:
+                    self.record(pidfile.stem, pid)
