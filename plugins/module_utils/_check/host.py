@@ -47,6 +47,7 @@ def check_node(node: Node, profile: Profile) -> Tuple[Finding, ...]:
             findings.extend(check_pcie(intent, hca, seen))
             for port in hca.ports:
                 findings.extend(check_port(intent, hca, port))
+    findings.extend(_check_ipoib(selection))
     covered = set(selection.covered)
     findings.extend(check_duplicates(node.hcas))
     for hca in node.hcas:
@@ -79,6 +80,33 @@ def check_sources(node: Node) -> Tuple[Finding, ...]:
         device = item["subject"].split(" ")[0]
         findings.append(make("SOURCES_DISAGREE", item["subject"], observed, "the same from every source", device=device))
     return tuple(findings)
+
+
+def _check_ipoib(selection: Selection) -> Tuple[Finding, ...]:
+    """IPoIB devices that are down on an active port, on a host that uses IPoIB on other ports."""
+    down, used = [], False
+    for _intent, hcas in selection.pairs:
+        for hca in hcas:
+            active = {port.number for port in hca.ports if port.state in UP_STATES}
+            for device in hca.net_devices:
+                if device.kind == "infiniband" and device.port in active:
+                    used = used or device.operstate == "up"
+                    if device.operstate == "down":
+                        down.append((hca, device))
+    if not used:
+        return ()
+    return tuple(
+        make(
+            "IPOIB_DOWN",
+            "%s port %s" % (hca.name, device.port),
+            "%s is down, the port is ACTIVE" % device.name,
+            "up, as on other ports of this host",
+            device=hca.name,
+            port=device.port,
+            netdev=device.name,
+        )
+        for hca, device in down
+    )
 
 
 def _check_readable(hca: Hca, severity: str) -> Tuple[Finding, ...]:

@@ -172,6 +172,13 @@ _KINDS = (
         "A card burned with another card's GUIDs, or a cloned virtual function. See: mstflint -d {pci} q; ibstat -p",
     ),
     FindingKind(
+        "IPOIB_DOWN",
+        "info",
+        "IPoIB device down on an active port",
+        "RDMA works on this port, and its network device is down while that of other ports of the host is up.",
+        "The interface was never brought up, or could not join its multicast group. See: ip link show {netdev}; dmesg | grep {netdev}",
+    ),
+    FindingKind(
         "FIRMWARE_MISMATCH",
         "error",
         "Wrong firmware version",
@@ -258,6 +265,6 @@ def make(
 ) -> Finding:
     """A finding of a known code; an unknown one is a programming error (KeyError)."""
     kind = FINDINGS[code]
-    known = {"device": "DEVICE", "port": "PORT", "pci": "PCI_ADDRESS", "hop": "PCI_ADDRESS", "command": "TOOL"}
+    known = {"device": "DEVICE", "port": "PORT", "pci": "PCI_ADDRESS", "hop": "PCI_ADDRESS", "command": "TOOL", "netdev": "NETDEV"}
     known.update({name: str(value) for name, value in names.items() if value is not None})
     return Finding(code, severity or kind.severity, subject, observed, expected, kind.hint.format_map(known))

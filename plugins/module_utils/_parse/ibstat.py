@@ -124,6 +124,9 @@ def parse(text: str) -> IbstatOutput:
         else:
             unknown.append(line[:200])
     missing: List[str] = []
+    last = text.rstrip().rpartition("\n")[2].strip()
+    if unknown and unknown[-1] == last[:200] and ("CA '".startswith(last) or last.startswith("CA '")):
+        missing.append("the output ends in the middle of the line %r" % last[:40])
     hcas = tuple(_hca(section, missing) for section in sections)
     if not sections and not problems and unknown:
         missing.append("no HCA in an output that is not empty")

@@ -225,6 +225,9 @@ def test_sysfs(sample: Path, tmp_path: Path) -> None:
         assert hca.pci_address == wanted["pci"]
         down = [device.name for device in hca.net_devices if device.operstate == wanted["operstate"]]
         assert down == [wanted["netdev"]]
+        profile = parse_profile({"hcas": [{"match": {"device": wanted["device"]}}, {"match": {"device": node.hcas[0].name}}]})
+        reported = [item.observed for item in check_node(node, profile) if item.code == "IPOIB_DOWN"]
+        assert len(reported) == 1 and wanted["netdev"] in reported[0]
         compared += 1
     assert compared, "nothing of this sample was compared"
 

@@ -1,0 +1,188 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report document and what is made of it, and the callback in real runs of ansible-playbook."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from ansible_collections.rdma.infiniband.plugins.plugin_utils.report import document, terminal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.sysfs_tree import build_tree, ndr_hca
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+SCHEMA = json.loads((REPOSITORY / "docs/report.schema.json").read_text())
+FINDING = {
+    "code": "PORT_DOWN",
+    "severity": "error",
+    "subject": "mlx5_0 port 1",
+    "observed": "DOWN/Polling",
+    "expected": "ACTIVE/LinkUp",
+    "hint": "No cable.",
+}
+RUN = {
+    "id": "1", "playbook": "site.yml", "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:01:00Z",
+    "check_mode": False, "ansible_version": "2.19.0", "collection_version": "0.1.0",
+}  # fmt: skip
+
+
+def record(findings: list[dict[str, str]] | None = None, guid: str = "0x1", **changes: Any) -> document.HostRecord:
+    done = document.HostRecord()
+    port = {"number": 1, "state": "ACTIVE", "rate_gbps": 400.0, "link_layer": "InfiniBand", "port_guid": guid}
+    done.observe({"overview": [{"name": "mlx5_0", "firmware": "28.43.2026", "node_guid": guid, "virtual_function": False, "ports": [port]}], "findings": findings or []})
+    for name, value in changes.items():
+        setattr(done, name, value)
+    return done
+
+
+def test_statuses() -> None:
+    failure = {"task": "t", "message": "m", "explained": False}
+    report = document.build(
+        RUN,
+        {
+            "a": record(guid="0x1"),
+            "b": record([FINDING], guid="0x2", failures=[{**failure, "explained": True}]),
+            "c": record(guid="0x3", failures=[failure]),
+            "d": document.HostRecord(unreachable="no route"),
+            "e": document.HostRecord(),
+            "f": record([{**FINDING, "severity": "info"}], guid="0x4"),
+        },
+    )
+    jsonschema.validate(report, SCHEMA)
+    assert [host["status"] for host in report["hosts"].values()] == ["ok", "findings", "failed", "unreachable", "no_result", "ok"]
+    assert report["summary"]["hosts"] == {"ok": 2, "findings": 1, "failed": 1, "unreachable": 1, "no_result": 1}
+    assert report["summary"]["findings"] == {"error": 1, "warning": 0, "info": 1}
+    text = terminal.render(report, "/tmp/report.json")
+    assert "ERROR PORT_DOWN b mlx5_0 port 1: DOWN/Polling, expected ACTIVE/LinkUp" in text
+    assert "UNREACHABLE d: no route" in text and "FAILED c, task 't': m" in text and "NOT LOOKED AT" in text
+    assert text.rstrip().endswith("Report: /tmp/report.json")
+
+
+def test_hosts_that_look_alike_share_a_row() -> None:
+    hosts = {f"node{n:03d}": record(guid=f"0x{n}") for n in range(1, 9)}
+    hosts["node005"] = record([FINDING], guid="0x5")
+    rows = [line for line in terminal.render(document.build(RUN, hosts)).splitlines() if "400 Gb/s" in line]
+    assert len(rows) == 2
+    assert rows[0].split()[:2] == ["node005", "FINDINGS"], "what is wrong comes first"
+    assert rows[1].split()[0] == "node[001-004,006-008]"
+
+
+def test_shared_guids_are_found_when_the_document_is_built() -> None:
+    report = document.build(RUN, {"a": record(guid="0x7"), "b": record(guid="0x7")})
+    assert [finding["code"] for finding in report["findings"]] == ["GUID_DUPLICATE"]
+    assert "GUID_DUPLICATE a mlx5_0 and b mlx5_0" in terminal.render(report)
+
+
+def test_changes_and_what_they_need() -> None:
+    entry = document.change("write", {"dest": "/etc/x"}, {"diff": [{"before": "", "after": "a\n"}]}, "service_restart")
+    assert (entry["what"], entry["before"], entry["after"], entry["needs"]) == ("/etc/x", None, "a\n", "service_restart")
+    report = document.build({**RUN, "check_mode": True}, {"a": record(changes=[entry])})
+    jsonschema.validate(report, SCHEMA)
+    assert report["summary"]["pending"] == 1
+    assert "would change /etc/x on a (takes effect after: service restart)" in terminal.render(report)
+
+
+@given(st.text())
+@settings(max_examples=200)
+def test_hostile_text_cannot_control_the_terminal(text: str) -> None:
+    finding = {**FINDING, "subject": text, "observed": text, "hint": text}
+    report = document.build(RUN, {"a": record([finding], failures=[{"task": text, "message": text, "explained": False}])})
+    shown = terminal.render(report)
+    assert all(letter == "\n" or letter.isprintable() for letter in shown)
+    assert len(shown.splitlines()) < 20
+
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: Write a file
+      ansible.builtin.copy:
+        dest: "{{ place }}/made"
+        content: "x\\n"
+        mode: "0600"
+    - name: Secret
+      ansible.builtin.copy:
+        dest: "{{ place }}/secret"
+        content: "hunter2\\n"
+        mode: "0600"
+      no_log: true
+    - name: Look
+      rdma.infiniband.hca_check:
+        sysfs_path: "{{ place }}/sys"
+        profile: "{{ infiniband_profile }}"
+"""
+
+
+@pytest.fixture
+def play(tmp_path: Path):  # type: ignore[no-untyped-def]
+    build_tree(str(tmp_path / "sys"), hcas=[ndr_hca(0), ndr_hca(1)])
+    (tmp_path / "play.yml").write_text(PLAY)
+
+    def run(profile: dict[str, Any], *arguments: str, host: str = "here,") -> tuple[subprocess.CompletedProcess[str], Any]:
+        variables = {"infiniband_profile": profile, "place": str(tmp_path), "ansible_python_interpreter": sys.executable}
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "ansible-playbook"), "-i", host, "-c", "local", "-e", json.dumps(variables), *arguments, str(tmp_path / "play.yml")],
+            cwd=REPOSITORY, env={**os.environ, "RDMA_INFINIBAND_REPORT": str(tmp_path / "report.json"), "ANSIBLE_LOCALHOST_WARNING": "0"},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        return done, json.loads((tmp_path / "report.json").read_text())
+
+    return run
+
+
+GOOD = {"hcas": [{"match": {"type": "MT4129"}, "count": 2, "rate_gbps": 400, "width": "4X"}]}
+
+
+def test_callback_prediction_and_run(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    done, predicted = play(GOOD, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert predicted["run"]["check_mode"] is True
+    done, report = play(GOOD)
+    jsonschema.validate(report, SCHEMA)
+    wanted = [change["what"] for change in report["hosts"]["here"]["changes"]]
+    assert wanted == [str(tmp_path / "made")], "what is marked no_log stays out"
+    assert [change["what"] for change in predicted["hosts"]["here"]["changes"]] == wanted
+    assert "hunter2" not in json.dumps(report) and "secret" not in json.dumps(report)
+    assert report["hosts"]["here"]["status"] == "ok" and report["hosts"]["here"]["module_calls"] == 3
+    assert "InfiniBand report" in done.stdout and "2× 400 Gb/s IB" in done.stdout
+
+
+def test_callback_keeps_findings_of_a_check_that_failed(play) -> None:  # type: ignore[no-untyped-def]
+    done, report = play({"hcas": [{"match": {"type": "MT4129"}, "count": 2, "rate_gbps": 800}]})
+    assert done.returncode == 2
+    host = report["hosts"]["here"]
+    assert (host["status"], [item["code"] for item in host["findings"]]) == ("findings", ["LINK_RATE_DEGRADED"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("hca", "text"),
+    [
+        ({"rate_gbps": "fast"}, "profile.hcas[0].rate_gbps: 'fast' is not allowed"),
+        ({"count": -1}, "profile.hcas[0].count: -1 is not allowed"),
+        ({"cuont": 1}, "unknown key 'cuont' (did you mean 'count'?)"),
+    ],
+)
+def test_module_refuses_a_bad_profile(play, hca: dict[str, Any], text: str) -> None:  # type: ignore[no-untyped-def]
+    done, report = play({"hcas": [{"match": {"type": "MT4129"}, **hca}]})
+    assert done.returncode == 2
+    assert text in report["hosts"]["here"]["failures"][0]["message"]
+
+
+def test_unreadable_sysfs_root_is_one_clear_error(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "sys").rename(tmp_path / "gone")
+    done, report = play(GOOD)
+    assert done.returncode == 2
+    message = report["hosts"]["here"]["failures"][0]["message"]
+    assert message.startswith(f"sysfs_path: cannot read {tmp_path}/sys: No such file or directory.")
+    assert report["hosts"]["here"]["status"] == "failed", "never clean, never without HCAs"
