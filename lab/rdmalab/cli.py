@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import faults, fabricd, inventory, lifecycle, rootfs
+from . import fabricd, faults, inventory, lifecycle, rootfs
 from .errors import LabError
 from .state import Lab, terminable
 from .topology import clos, from_ibnetdiscover
@@ -75,11 +75,19 @@ def _status(options: argparse.Namespace) -> int:
     processes = lab.processes()
     running = [host for host in data["hosts"] if f"host-{host}" in processes]
     if options.json:
-        print(json.dumps({**data, "running": running, **{key: answer[key] for key in ("ports", "faults", "cuts")}}, indent=1))
+        print(
+            json.dumps(
+                {**data, "running": running, **{key: answer[key] for key in ("ports", "faults", "cuts")}}, indent=1
+            )
+        )
         return 0
-    print(f"lab {lab.name!r}: {len(running)} of {len(data['hosts'])} hosts run; subnet managers: {', '.join(data['subnet_managers']) or 'none'}")
+    print(
+        f"lab {lab.name!r}: {len(running)} of {len(data['hosts'])} hosts run; subnet managers: {', '.join(data['subnet_managers']) or 'none'}"
+    )
     for name, port in answer["ports"].items():
-        print(f"  {name}: {port['state']}/{port['phys_state']} {port['width']}X {port['speed']} LID {port['lid']} SM LID {port['sm_lid']}")
+        print(
+            f"  {name}: {port['state']}/{port['phys_state']} {port['width']}X {port['speed']} LID {port['lid']} SM LID {port['sm_lid']}"
+        )
     for cut in answer["cuts"]:
         print(f"  cut: {cut[0]} port {cut[1]}")
     for host, devices in answer["faults"].items():
@@ -139,7 +147,11 @@ def _parser() -> argparse.ArgumentParser:
     execute.add_argument("command", nargs=argparse.REMAINDER)
     execute.set_defaults(run=_exec)
     commands.add_parser("rootfs", parents=[common], help="build the hosts' root file system").set_defaults(run=_rootfs)
-    _fault_parsers(commands.add_parser("fault", parents=[common], help="break something").add_subparsers(required=True, metavar="FAULT"))
+    _fault_parsers(
+        commands.add_parser("fault", parents=[common], help="break something").add_subparsers(
+            required=True, metavar="FAULT"
+        )
+    )
     return parser
 
 
@@ -161,7 +173,9 @@ def _fault_parsers(group) -> None:  # type: ignore[no-untyped-def]
         def function(lab: Lab, options: argparse.Namespace) -> str:
             resolved = {key: value(options) if callable(value) else value for key, value in values.items()}
             faults.set_values(lab, options.host, options.device, **resolved)
-            return f"{options.host} {options.device}: {text}" + "".join(f" {value}" for value in resolved.values() if value is not True)
+            return f"{options.host} {options.device}: {text}" + "".join(
+                f" {value}" for value in resolved.values() if value is not True
+            )
 
         return function
 
@@ -184,12 +198,20 @@ def _fault_parsers(group) -> None:  # type: ignore[no-untyped-def]
     act(add("remove", "the card falls off the bus", "host", "device"), override("removed from the bus", removed=True))
     act(add("unbind", "no driver bound to the card", "host", "device"), override("driver unbound", unbound=True))
     act(add("disable", "the port is disabled", "host", "device"), override("port disabled", disabled=True))
-    act(add("train", "the port never finishes training", "host", "device"), override("port stays training", training=True))
+    act(
+        add("train", "the port never finishes training", "host", "device"),
+        override("port stays training", training=True),
+    )
     pcie = add("pcie", "a slower or narrower PCIe link", "host", "device")
     pcie.add_argument("--speed", default="32.0", metavar="GT/s")
     pcie.add_argument("--width", type=int, default=16)
-    pcie.add_argument("--hop", choices=("device", "root"), default="device", help="which link: at the card, or at the root port")
-    act(pcie, override("PCIe link now", pcie_speed=lambda o: o.speed, pcie_width=lambda o: o.width, pcie_hop=lambda o: o.hop))
+    pcie.add_argument(
+        "--hop", choices=("device", "root"), default="device", help="which link: at the card, or at the root port"
+    )
+    act(
+        pcie,
+        override("PCIe link now", pcie_speed=lambda o: o.speed, pcie_width=lambda o: o.width, pcie_hop=lambda o: o.hop),
+    )
     act(add("link-layer", "another link layer", "host", "device", "layer"),
         override("link layer now", link_layer=lambda o: o.layer))  # fmt: skip
     act(add("guid", "another node and port GUID (0x…)", "host", "device", "guid"),

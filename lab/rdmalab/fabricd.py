@@ -216,7 +216,9 @@ def ask(lab: Lab, request: dict[str, Any], timeout: float = 15) -> dict[str, Any
             connection.sendall(json.dumps(request).encode() + b"\n")
             text = b"".join(iter(lambda: connection.recv(65536), b""))
         except OSError as error:
-            raise LabError(f"the fabric daemon of lab {lab.name!r} does not answer ({error}); see {lab.dir}/fabric.log") from None
+            raise LabError(
+                f"the fabric daemon of lab {lab.name!r} does not answer ({error}); see {lab.dir}/fabric.log"
+            ) from None
     answer: dict[str, Any] = json.loads(text or b'{"ok": false, "error": "no answer"}')
     if not answer["ok"]:
         raise LabError(answer["error"])

@@ -25,7 +25,12 @@ SIM_COUNTERS = {
     "local_link_integrity_errors": "PortCounters.LocalLinkIntegrityErrors",
     "VL15_dropped": "PortCounters.VL15Dropped",
 }
-_SIM_MAX = {"link_error_recovery": 255, "link_downed": 255, "excessive_buffer_overrun_errors": 15, "local_link_integrity_errors": 15}
+_SIM_MAX = {
+    "link_error_recovery": 255,
+    "link_downed": 255,
+    "excessive_buffer_overrun_errors": 15,
+    "local_link_integrity_errors": 15,
+}
 
 
 def fabric_of(lab: Lab) -> Fabric:
@@ -117,7 +122,9 @@ def counter(lab: Lab, host: str, device: str, name: str, value: int) -> str:
     fabricd.ask(lab, {"op": "set", "host": host, "device": device, "values": {"counters": {name: value}}})
     if card.fabric_node and name in SIM_COUNTERS:
         shown = min(value, _SIM_MAX.get(name, 65535))
-        fabricd.ask(lab, {"op": "counter", "node": card.fabric_node, "port": 1, "what": SIM_COUNTERS[name], "value": shown})
+        fabricd.ask(
+            lab, {"op": "counter", "node": card.fabric_node, "port": 1, "what": SIM_COUNTERS[name], "value": shown}
+        )
     return f"{host} {device}: counter {name} is now {value}"
 
 

@@ -130,7 +130,11 @@ mknod -m 666 /dev/infiniband/rdma_cm c 10 121
 def _booted(lab: Lab, host: str) -> bool:
     """Whether the container has come far enough that its own mounts are done and its init runs."""
     pid = leader(lab, host)
-    return bool(pid) and Path(f"/proc/{pid}/root/run/systemd/system").is_dir() and Path(f"/proc/{pid}/root/sys/class/net").is_dir()
+    return (
+        bool(pid)
+        and Path(f"/proc/{pid}/root/run/systemd/system").is_dir()
+        and Path(f"/proc/{pid}/root/sys/class/net").is_dir()
+    )
 
 
 def _answers(address: str) -> bool:

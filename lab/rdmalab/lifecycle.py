@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from . import fabricd, hosts, rootfs
 from .errors import LabError
@@ -30,7 +31,9 @@ def up(lab: Lab, fabric: Fabric, subnet_managers: int, boot_limit: int | None = 
     adapters = fabric.adapters()
     names = list(adapters)[:boot_limit]
     if not names:
-        raise LabError("the fabric has no host: a channel adapter is taken for one when it is described as 'host device'")
+        raise LabError(
+            "the fabric has no host: a channel adapter is taken for one when it is described as 'host device'"
+        )
     if len(names) > MAX_HOSTS:
         raise LabError(f"{len(names)} hosts: this lab boots {MAX_HOSTS} at most; use --boot N to boot only the first N")
     if not 0 <= subnet_managers <= min(len(names), 8):
@@ -53,7 +56,7 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
     lab.dir.mkdir()
     run("mount", "-t", "tmpfs", "-o", "mode=755", f"rdma-lab-{lab.name}", str(lab.dir))
     addresses = {host: f"{lab.subnet}.{number}" for number, host in enumerate(names, 10)}
-    data = {
+    data: dict[str, Any] = {
         "name": lab.name,
         "hosts": names,
         "addresses": addresses,
@@ -104,7 +107,10 @@ def _start_daemon(lab: Lab) -> None:
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     lab.record("fabricd", process.pid)
-    if not wait_until(lambda: fabricd.socket_path(lab).exists() or process.poll() is not None, 10) or process.poll() is not None:
+    if (
+        not wait_until(lambda: fabricd.socket_path(lab).exists() or process.poll() is not None, 10)
+        or process.poll() is not None
+    ):
         raise LabError(f"the fabric daemon did not start: {(lab.dir / 'fabric.log').read_text()[-500:]}")
     fabricd.ask(lab, {"op": "status"})
 
@@ -133,7 +139,9 @@ def _wait_for_fabric(lab: Lab) -> None:
         return all(port["state"] == "Active" for port in ports.values())
 
     if not wait_until(active, 60, step=0.3):
-        raise LabError("the subnet manager did not bring every port to Active within 60 s; see `journalctl -u lab-opensm`")
+        raise LabError(
+            "the subnet manager did not bring every port to Active within 60 s; see `journalctl -u lab-opensm`"
+        )
 
 
 def in_host(lab: Lab, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -79,9 +79,9 @@ def _mirror() -> str:
 
 
 def _customise(root: Path) -> None:
-    for unit in MASKED:
-        (root / "etc/systemd/system" / unit).unlink(missing_ok=True)
-        (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
+    for masked in MASKED:
+        (root / "etc/systemd/system" / masked).unlink(missing_ok=True)
+        (root / "etc/systemd/system" / masked).symlink_to("/dev/null")
     (root / "etc/machine-id").write_text("uninitialized\n")
     (root / "etc/hostname").unlink(missing_ok=True)
     (root / "etc/resolv.conf").unlink(missing_ok=True)
@@ -105,5 +105,5 @@ def _customise(root: Path) -> None:
         "Restart=no\nLimitMEMLOCK=8M\n"
     )
     (root / "var/cache/opensm").mkdir(parents=True, exist_ok=True)
-    for leftover in ("var/cache/apt/archives", "usr/share/doc", "usr/share/man", "usr/share/locale"):
-        shutil.rmtree(root / leftover, ignore_errors=True)
+    for folder in ("var/cache/apt/archives", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+        shutil.rmtree(root / folder, ignore_errors=True)

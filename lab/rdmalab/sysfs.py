@@ -160,7 +160,14 @@ def _pci(tree: Tree, card: Card, fault: dict[str, Any]) -> str:
         add(f"{switch}/{bridge}", bridge, "0x1000", "0xc030", "0x060400", *full)
         add(f"{switch}/{bridge}/{card.gpu}", card.gpu, "0x10de", "0x2330", "0x030200", *full)
     function = f"{path}/{card.address}"
-    add(function, card.address, card.model.vendor_id, card.model.device_id, "0x020000", *(slow if hop == "device" else full))
+    add(
+        function,
+        card.address,
+        card.model.vendor_id,
+        card.model.device_id,
+        "0x020000",
+        *(slow if hop == "device" else full),
+    )
     if card.link_layer == "InfiniBand":
         tree[f"{function}/class"] = "0x020700"
     for irq in range(card.first_irq, card.first_irq + 16):
@@ -239,7 +246,9 @@ def _rdma_device(
     ):
         tree[f"{place}/{name}"] = value
     for index in range(4):
-        tree[f"{place}/gids/{index}"] = f"fe80:0000:0000:0000:{_guid(port_guid)}" if index == 0 else ":".join(["0000"] * 8)
+        tree[f"{place}/gids/{index}"] = (
+            f"fe80:0000:0000:0000:{_guid(port_guid)}" if index == 0 else ":".join(["0000"] * 8)
+        )
         tree[f"{place}/pkeys/{index}"] = "0xffff" if index == 0 else "0x0000"
     tree[f"{place}/gid_attrs/types/0"] = "RoCE v2" if layer == "Ethernet" else "IB/RoCE v1"
     if card.netdev:

@@ -42,7 +42,6 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_version
-
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.report import document, terminal
 
 # Actions that run on the controller only and cost a host nothing.
@@ -112,7 +111,8 @@ class CallbackModule(CallbackBase):
         record = self._record(result.host.get_name())
         data = dict(result.result)
         action = str(result.task.resolved_action or result.task.action)
-        items = data.get("results") if isinstance(data.get("results"), list) else [data]
+        results = data.get("results")
+        items: list[Any] = results if isinstance(results, list) else [data]
         if not _CONTROLLER_ACTIONS.match(action):
             record.module_calls += sum(not item.get("skipped") for item in items if isinstance(item, dict))
         if "censored" in data:
@@ -121,7 +121,12 @@ class CallbackModule(CallbackBase):
             record.observe(data)
         for item in items:
             # Commands of the controller (include_tasks, set_fact) change nothing on the host.
-            if isinstance(item, dict) and item.get("changed") and "censored" not in item and not _CONTROLLER_ACTIONS.match(action):
+            if (
+                isinstance(item, dict)
+                and item.get("changed")
+                and "censored" not in item
+                and not _CONTROLLER_ACTIONS.match(action)
+            ):
                 args = result.task_fields.get("args") or {}
                 record.changes.append(document.change(result.task.get_name(), args, item, self._needs(result)))
         return data

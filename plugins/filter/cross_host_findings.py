@@ -38,7 +38,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.cross_host import cross_host_findings as find
 
 

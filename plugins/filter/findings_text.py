@@ -37,7 +37,6 @@ _value:
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
 
 

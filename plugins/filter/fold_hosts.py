@@ -38,7 +38,6 @@ _value:
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.fold import fold
 
 

@@ -40,7 +40,6 @@ _value:
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.profile import ProfileError, parse_profile
 
 
@@ -49,7 +48,9 @@ def profile(value: Any) -> Any:
     try:
         parse_profile(value)
     except ProfileError as error:
-        raise AnsibleFilterError(f"The expected-hardware profile cannot be used, nothing was changed:\n{error}") from error
+        raise AnsibleFilterError(
+            f"The expected-hardware profile cannot be used, nothing was changed:\n{error}"
+        ) from error
     return value
 
 

@@ -73,14 +73,14 @@ HW_COUNTERS = (
 
 def full_counters() -> Dict[str, str]:
     """Every counter of a healthy busy port."""
-    counters = {name: "0" for name in ERROR_COUNTERS}
+    counters = dict.fromkeys(ERROR_COUNTERS, "0")
     counters.update((name, str(1000003 * (index + 1))) for index, name in enumerate(TRAFFIC_COUNTERS))
     return counters
 
 
 def full_hw_counters() -> Dict[str, str]:
     """Every hardware counter of a healthy busy port."""
-    counters = {name: "0" for name in HW_COUNTERS}
+    counters = dict.fromkeys(HW_COUNTERS, "0")
     counters["lifespan"] = "12"
     return counters
 
@@ -258,7 +258,7 @@ def virtual_function(of: FakeHca, number: int = 1, name: str = "mlx5_9", **chang
                 state="1: DOWN",
                 lid="0xffff",
                 sm_lid="0x0",
-                counters={name: "N/A (no PMA)" for name in ERROR_COUNTERS},
+                counters=dict.fromkeys(ERROR_COUNTERS, "N/A (no PMA)"),
             ),
         ),
     )

@@ -35,9 +35,20 @@ def findings_page() -> str:
         "| code | severity | title |",
         "|---|---|---|",
     ]
-    lines += [f"| [`{code}`](#{code.lower()}) | {kind.severity} | {kind.title} |" for code, kind in sorted(FINDINGS.items())]
+    lines += [
+        f"| [`{code}`](#{code.lower()}) | {kind.severity} | {kind.title} |" for code, kind in sorted(FINDINGS.items())
+    ]
     for code, kind in sorted(FINDINGS.items()):
-        lines += ["", f"## {code}", "", f"{kind.title} ({kind.severity}).", "", kind.meaning, "", f"What to do: {kind.hint}"]
+        lines += [
+            "",
+            f"## {code}",
+            "",
+            f"{kind.title} ({kind.severity}).",
+            "",
+            kind.meaning,
+            "",
+            f"What to do: {kind.hint}",
+        ]
     return "\n".join(lines) + f"\n\n{END}\n"
 
 
@@ -63,9 +74,17 @@ def role_table(role: Path) -> str:
         meaning = plain(option["description"])
         if "choices" in option:
             meaning += " One of " + ", ".join(f"`{choice}`" for choice in option["choices"]) + "."
-        default = yaml.safe_dump(option.get("default"), default_flow_style=True, width=1000).split("\n")[0].replace("|", "\\|")
+        default = (
+            yaml.safe_dump(option.get("default"), default_flow_style=True, width=1000)
+            .split("\n")[0]
+            .replace("|", "\\|")
+        )
         lines.append(f"| `{name}` | {kind} | `{default}` | {meaning} |")
-    others = [f"- `{name}`: {plain(entry['short_description'])}. {plain(entry['description'])}" for name, entry in spec.items() if name != "main"]
+    others = [
+        f"- `{name}`: {plain(entry['short_description'])}. {plain(entry['description'])}"
+        for name, entry in spec.items()
+        if name != "main"
+    ]
     if others:
         lines += ["", "Entry points that work alone (`tasks_from`):", "", *others]
     return "\n".join(lines) + f"\n\n{END}"
@@ -83,7 +102,9 @@ def pages() -> dict[Path, str]:
     found = {REPOSITORY / "docs/findings.md": findings_page()}
     for role in sorted((REPOSITORY / "roles").iterdir()):
         page = role / "README.md"
-        found[page] = replaced(page.read_text() if page.exists() else f"# {role.name}\n\n{BEGIN}{END}\n", role_table(role))
+        found[page] = replaced(
+            page.read_text() if page.exists() else f"# {role.name}\n\n{BEGIN}{END}\n", role_table(role)
+        )
     return found
 
 

@@ -38,7 +38,11 @@ def main(venv: Path, requirements: Path) -> None:
         if wider.read_text() == included:
             return
     print(f"installing {requirements.name} into {venv}", flush=True)
-    if subprocess.run([str(python), "-c", "pass"], check=False, capture_output=True).returncode if python.exists() else True:
+    if (
+        subprocess.run([str(python), "-c", "pass"], check=False, capture_output=True).returncode
+        if python.exists()
+        else True
+    ):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
     subprocess.run(
         [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],

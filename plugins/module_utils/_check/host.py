@@ -78,7 +78,9 @@ def check_sources(node: Node) -> Tuple[Finding, ...]:
         values = [(name, value) for name, value in item.items() if name not in ("subject", "field")]
         observed = "%s: %s" % (item["field"], ", ".join("%s says %s" % pair for pair in values))
         device = item["subject"].split(" ")[0]
-        findings.append(make("SOURCES_DISAGREE", item["subject"], observed, "the same from every source", device=device))
+        findings.append(
+            make("SOURCES_DISAGREE", item["subject"], observed, "the same from every source", device=device)
+        )
     return tuple(findings)
 
 
@@ -139,9 +141,7 @@ def _check_presence(node: Node, profile: Profile, selection: Selection) -> Tuple
         port.link_layer == "InfiniBand" for _intent, hcas in selection.pairs for hca in hcas for port in hca.ports
     )
     if node.umad_abi is None and has_infiniband and "sysfs" in node.sources:
-        findings.append(
-            make("UMAD_MISSING", "host", "no /sys/class/infiniband_mad/abi_version", "ib_umad loaded")
-        )
+        findings.append(make("UMAD_MISSING", "host", "no /sys/class/infiniband_mad/abi_version", "ib_umad loaded"))
     return tuple(findings)
 
 
@@ -153,7 +153,7 @@ def _check_count(node: Node, intent: HcaIntent, hcas: Tuple[Hca, ...], explained
     found = len(hcas)
     if found == intent.count or (intent.count is None and found):
         return []
-    findings = []
+    findings: List[Finding] = []
     if intent.count is None or found < intent.count:
         for function in node.without_rdma:
             if function.address in explained or not matches_function(intent.match, function):

@@ -29,8 +29,7 @@ def subject(hca: Hca, port: Port) -> str:
 def is_uncabled(intent: HcaIntent, hca: Hca, port: Port) -> bool:
     """Whether the port is down by design."""
     return any(
-        item.port == port.number and item.device in (None, hca.name, hca.pci_address)
-        for item in intent.uncabled_ports
+        item.port == port.number and item.device in (None, hca.name, hca.pci_address) for item in intent.uncabled_ports
     )
 
 

@@ -184,9 +184,10 @@ def _match(reader: _Reader, where: str, raw: Any) -> Match:
         guid=reader.text(where + ".guid", _lower(entry.get("guid")), _GUID, "a GUID of 0x and 16 hex digits"),
         virtual=virtual,
     )
-    if isinstance(raw, Mapping) and not any((match.type, match.psid, match.pci, match.device, match.guid)):
-        if not any(problem.startswith(where) for problem in reader.problems):
-            reader.problem(where, dict(raw), "at least one of type, psid, pci, device, guid")
+    nothing = not any((match.type, match.psid, match.pci, match.device, match.guid))
+    # A selector whose only value is wrong has its problem already.
+    if isinstance(raw, Mapping) and nothing and not any(problem.startswith(where) for problem in reader.problems):
+        reader.problem(where, dict(raw), "at least one of type, psid, pci, device, guid")
     return match
 
 

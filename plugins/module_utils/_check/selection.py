@@ -62,9 +62,7 @@ def matches_function(match: Match, function: PciFunction) -> bool:
 
 def select(node: Node, profile: Profile) -> Selection:
     """Deal the node's HCAs out to the entries of the profile."""
-    pairs = tuple(
-        (intent, tuple(hca for hca in node.hcas if matches(intent.match, hca))) for intent in profile.hcas
-    )
+    pairs = tuple((intent, tuple(hca for hca in node.hcas if matches(intent.match, hca))) for intent in profile.hcas)
     ambiguous: List[Tuple[Hca, Tuple[HcaIntent, ...]]] = []
     uncovered: List[Uncovered] = []
     for hca in node.hcas:

@@ -265,6 +265,13 @@ def make(
 ) -> Finding:
     """A finding of a known code; an unknown one is a programming error (KeyError)."""
     kind = FINDINGS[code]
-    known = {"device": "DEVICE", "port": "PORT", "pci": "PCI_ADDRESS", "hop": "PCI_ADDRESS", "command": "TOOL", "netdev": "NETDEV"}
+    known = {
+        "device": "DEVICE",
+        "port": "PORT",
+        "pci": "PCI_ADDRESS",
+        "hop": "PCI_ADDRESS",
+        "command": "TOOL",
+        "netdev": "NETDEV",
+    }
     known.update({name: str(value) for name, value in names.items() if value is not None})
     return Finding(code, severity or kind.severity, subject, observed, expected, kind.hint.format_map(known))

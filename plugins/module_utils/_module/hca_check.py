@@ -9,7 +9,6 @@ import time
 from typing import Any, Dict, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.host import check_node, training_ports
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.profile import ProfileError, parse_profile
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection import select

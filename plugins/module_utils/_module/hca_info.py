@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.host import check_sources
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.serialise import plain

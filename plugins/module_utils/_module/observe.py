@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Dict, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.node import observe
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, SourceError, ToolRun
@@ -43,14 +42,17 @@ def runner_of(module: AnsibleModule) -> Runner:
 def observed(module: AnsibleModule) -> Node:
     """Look at the host as the module's options say; fails the module when the source itself cannot be read."""
     if module.params["timeout"] <= 0:
-        module.fail_json(msg="timeout: %g is not allowed; give the seconds as a number above 0" % module.params["timeout"])
+        module.fail_json(
+            msg="timeout: %g is not allowed; give the seconds as a number above 0" % module.params["timeout"]
+        )
     try:
         return observe(
             module.params["source"], module.params["sysfs_path"], runner_of(module), module.params["timeout"]
         )
     except SourceError as error:
         module.fail_json(
-            msg="sysfs_path: cannot read %s. Give the directory where the host's sysfs is mounted, normally /sys." % error
+            msg="sysfs_path: cannot read %s. Give the directory where the host's sysfs is mounted, normally /sys."
+            % error
         )
         raise  # not reached: fail_json ends the module
 

@@ -42,9 +42,7 @@ def _from_ibstat(runner: Runner, timeout: float) -> Node:
     return Node(hcas=output.hcas if output else (), sources={"ibstat": status}, problems=problems)
 
 
-def _ibstat(
-    runner: Runner, timeout: float
-) -> Tuple[Optional[ibstat.IbstatOutput], str, Tuple[ToolProblem, ...]]:
+def _ibstat(runner: Runner, timeout: float) -> Tuple[Optional[ibstat.IbstatOutput], str, Tuple[ToolProblem, ...]]:
     run = runner(("ibstat",), timeout)
     failed = _failure(run, "ibstat")
     if failed is not None:
@@ -53,7 +51,9 @@ def _ibstat(
     output = ibstat.parse(run.stdout + "\n" + run.stderr)
     problems = list(output.problems)
     for text in output.missing:
-        problems.append(ToolProblem("ibstat", "error", text, "unreadable", "the output is cut short or of another form"))
+        problems.append(
+            ToolProblem("ibstat", "error", text, "unreadable", "the output is cut short or of another form")
+        )
     if run.rc != 0 and not problems:
         text = "ended with status %d: %s" % (run.rc, (run.stderr or run.stdout).strip()[:200])
         problems.append(ToolProblem("ibstat", "error", text, "unreadable"))
@@ -62,7 +62,9 @@ def _ibstat(
 
 def _failure(run: ToolRun, tool: str) -> Optional[ToolProblem]:
     if run.failure == "missing":
-        return ToolProblem(tool, "warning", "%s is not installed" % tool, "tool_missing", "install the package that has it")
+        return ToolProblem(
+            tool, "warning", "%s is not installed" % tool, "tool_missing", "install the package that has it"
+        )
     if run.failure == "timeout":
         return ToolProblem(tool, "error", "%s did not end in time" % tool, "timeout", "the driver or a device hangs")
     return None
@@ -94,9 +96,7 @@ def _cross_checked(node: Node, root: str, runner: Runner, timeout: float) -> Nod
     return replace(node, hcas=hcas, sources=sources, problems=tuple(problems), disagreements=found)
 
 
-def _rdma_links(
-    runner: Runner, timeout: float, problems: List[ToolProblem]
-) -> Tuple[Tuple[rdma.RdmaLink, ...], str]:
+def _rdma_links(runner: Runner, timeout: float, problems: List[ToolProblem]) -> Tuple[Tuple[rdma.RdmaLink, ...], str]:
     run = runner(("rdma", "-j", "link"), timeout)
     failed = _failure(run, "rdma")
     if failed is not None:
@@ -134,9 +134,7 @@ def _as_hcas(links: Tuple[rdma.RdmaLink, ...]) -> Tuple[Hca, ...]:
     return tuple(Hca(name=name, ports=tuple(found)) for name, found in ports.items())
 
 
-def _disagreements(
-    hcas: Tuple[Hca, ...], views: List[Tuple[str, Tuple[Hca, ...]]]
-) -> Tuple[Dict[str, str], ...]:
+def _disagreements(hcas: Tuple[Hca, ...], views: List[Tuple[str, Tuple[Hca, ...]]]) -> Tuple[Dict[str, str], ...]:
     found: List[Dict[str, str]] = []
     ours = {hca.name: hca for hca in hcas}
     for source, theirs in views:

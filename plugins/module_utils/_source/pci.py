@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Dict, Iterable, List, Optional, Tuple
 
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Gpu, PciFunction, PcieHop, PciePath
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Gpu, PcieHop, PciePath, PciFunction
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.products import (
     MELLANOX,
     is_virtual_id,
@@ -40,9 +40,7 @@ class Pci:
         if self._paths is None:
             top = self.files.path("bus/pci/devices")
             self._paths = {
-                name: os.path.realpath(top + "/" + name)
-                for name in self.files.names(top)
-                if sysfs.is_pci_address(name)
+                name: os.path.realpath(top + "/" + name) for name in self.files.names(top) if sysfs.is_pci_address(name)
             }
         return self._paths
 

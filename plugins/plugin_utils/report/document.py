@@ -30,7 +30,7 @@ class HostRecord:
     uncovered: list[Any] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[dict[str, str]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
     unreachable: str | None = None
     observed: bool = False
     module_calls: int = 0

@@ -29,7 +29,10 @@ def clean(value: Any, limit: int = 400) -> str:
 
 def render(document: Mapping[str, Any], path: str | None = None) -> str:
     """The summary: hosts that look alike in one row, what is wrong in full, then the counts and the file."""
-    lines = ["", "InfiniBand report" + (" (check mode: nothing was changed)" if document["run"].get("check_mode") else "")]
+    lines = [
+        "",
+        "InfiniBand report" + (" (check mode: nothing was changed)" if document["run"].get("check_mode") else ""),
+    ]
     lines += _table(document["hosts"])
     lines += _problems(document)
     lines += _changes(document)
@@ -47,7 +50,9 @@ def _table(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ordered = sorted(groups.items(), key=lambda item: (item[0][0] == "ok", item[1]))
     rows = [_HEADERS] + [(clean(fold(names), 60), *row) for row, names in ordered]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADERS))]
-    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _row(host: Mapping[str, Any]) -> tuple[str, ...]:
@@ -96,7 +101,9 @@ def _problems(document: Mapping[str, Any]) -> list[str]:
             lines.append(f"  UNREACHABLE {clean(name, 80)}: {clean(host['unreachable'])}")
         for failure in host["failures"]:
             if not failure["explained"]:
-                lines.append(f"  FAILED {clean(name, 80)}, task '{clean(failure['task'], 100)}': {clean(failure['message'])}")
+                lines.append(
+                    f"  FAILED {clean(name, 80)}, task '{clean(failure['task'], 100)}': {clean(failure['message'])}"
+                )
     return [""] + lines if lines else []
 
 
@@ -124,8 +131,6 @@ def _changes(document: Mapping[str, Any]) -> list[str]:
 
 def _counts(document: Mapping[str, Any]) -> list[str]:
     summary = document["summary"]
-    hosts = ", ".join(
-        f"{number} {status.replace('_', ' ')}" for status, number in summary["hosts"].items() if number
-    )
+    hosts = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in summary["hosts"].items() if number)
     findings = ", ".join(f"{number} {severity}" for severity, number in summary["findings"].items() if number)
     return ["", f"Hosts: {hosts or 'none'}. Findings: {findings or 'none'}. Changes: {summary['changes']}."]

@@ -34,7 +34,9 @@ def samples(kind: str) -> list[Any]:
 
 
 def load(sample: Path) -> tuple[str, Any]:
-    return (sample / "input.txt").read_bytes().decode("utf-8", "replace"), json.loads((sample / "expected.json").read_text())
+    return (sample / "input.txt").read_bytes().decode("utf-8", "replace"), json.loads(
+        (sample / "expected.json").read_text()
+    )
 
 
 def same(expected: Any, actual: Any, where: str) -> None:
@@ -122,7 +124,9 @@ def test_ibstat(sample: Path) -> None:
     text, expected = load(sample)
     output = ibstat.parse(text)
     assert [hca.name for hca in output.hcas] == [entry["name"] for entry in expected["cas"]]
-    compared = sum(compare_hca(entry, hca, entry["name"]) for entry, hca in zip(expected["cas"], output.hcas, strict=True))
+    compared = sum(
+        compare_hca(entry, hca, entry["name"]) for entry, hca in zip(expected["cas"], output.hcas, strict=True)
+    )
     assert compared or not expected["cas"]
     errors = expected.get("errors", [])
     assert len(output.problems) >= len(errors)
@@ -217,7 +221,12 @@ def test_sysfs(sample: Path, tmp_path: Path) -> None:
     if "hw_counters" in expected and expected["hw_counters"] is None:
         assert all(port.hw_counters is None for hca in node.hcas for port in hca.ports)
     if "ib_ports_active" in expected:
-        active = [port for hca in node.hcas for port in hca.ports if port.link_layer == "InfiniBand" and port.state == "ACTIVE"]
+        active = [
+            port
+            for hca in node.hcas
+            for port in hca.ports
+            if port.link_layer == "InfiniBand" and port.state == "ACTIVE"
+        ]
         assert len(active) == expected["ib_ports_active"]
         compared += 1
     for wanted in expected.get("problem_netdevs", []):
@@ -225,7 +234,9 @@ def test_sysfs(sample: Path, tmp_path: Path) -> None:
         assert hca.pci_address == wanted["pci"]
         down = [device.name for device in hca.net_devices if device.operstate == wanted["operstate"]]
         assert down == [wanted["netdev"]]
-        profile = parse_profile({"hcas": [{"match": {"device": wanted["device"]}}, {"match": {"device": node.hcas[0].name}}]})
+        profile = parse_profile(
+            {"hcas": [{"match": {"device": wanted["device"]}}, {"match": {"device": node.hcas[0].name}}]}
+        )
         reported = [item.observed for item in check_node(node, profile) if item.code == "IPOIB_DOWN"]
         assert len(reported) == 1 and wanted["netdev"] in reported[0]
         compared += 1

@@ -26,7 +26,9 @@ MAY_IMPORT = {
     "module_utils/_source": {"module_utils/_model", "module_utils/_parse", "module_utils/_source"},
     "module_utils/_plan": {"module_utils/_model", "module_utils/_plan"},
     "module_utils/_check": {"module_utils/_model", "module_utils/_check"},
-    "module_utils/_module": {f"module_utils/_{name}" for name in ("model", "parse", "source", "plan", "check", "module")},
+    "module_utils/_module": {
+        f"module_utils/_{name}" for name in ("model", "parse", "source", "plan", "check", "module")
+    },
     "modules": {"module_utils/_module"},
     "plugin_utils": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
     "filter": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
@@ -73,7 +75,9 @@ def names_used(path: Path) -> set[str]:
     return names | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(path).startswith("module_utils/_")], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if room(path).startswith("module_utils/_")], ids=lambda path: path.stem
+)
 def test_only_the_module_room_knows_ansible(path: Path) -> None:
     if room(path) != "module_utils/_module":
         assert not names_used(path) & {"AnsibleModule", "check_mode", "params"}
@@ -111,7 +115,9 @@ def test_a_module_file_is_documentation_and_main(path: Path) -> None:
     documentation = yaml.safe_load(namespace["DOCUMENTATION"])
     assert documentation["module"] == path.stem
     fragments = documentation.get("extends_documentation_fragment", [])
-    assert "rdma.infiniband.observe.read_only" in fragments or {"check_mode", "diff_mode", "idempotent"} <= set(documentation["attributes"])
+    assert "rdma.infiniband.observe.read_only" in fragments or {"check_mode", "diff_mode", "idempotent"} <= set(
+        documentation["attributes"]
+    )
     for task in yaml.safe_load(namespace["EXAMPLES"]):
         assert any(key.startswith(("rdma.infiniband.", "ansible.builtin.")) for key in task), "examples use full names"
 

@@ -54,13 +54,22 @@ def test_cross_host_findings() -> None:
     (finding,) = cross_host_findings(hosts)
     assert (finding["code"], finding["subject"]) == ("GUID_DUPLICATE", "a mlx5_0 and b mlx5_0")
     assert shared in finding["observed"]
-    assert cross_host_findings({"a": overview(shared), "b": overview("0x" + "0" * 16), "c": overview("0x" + "0" * 16)}) == []
+    assert (
+        cross_host_findings({"a": overview(shared), "b": overview("0x" + "0" * 16), "c": overview("0x" + "0" * 16)})
+        == []
+    )
     assert "GUID_DUPLICATE a mlx5_0" in findings_text([finding])
 
 
 @pytest.mark.parametrize(
     ("function", "value"),
-    [(fold_hosts, "node1"), (fold_hosts, 3), (cross_host_findings, []), (findings_text, [{"code": 1}]), (profile, {"hca": []})],
+    [
+        (fold_hosts, "node1"),
+        (fold_hosts, 3),
+        (cross_host_findings, []),
+        (findings_text, [{"code": 1}]),
+        (profile, {"hca": []}),
+    ],
 )
 def test_filters_name_the_bad_value(function: object, value: object) -> None:
     with pytest.raises(AnsibleFilterError) as error:

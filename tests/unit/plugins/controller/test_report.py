@@ -39,7 +39,20 @@ RUN = {
 def record(findings: list[dict[str, str]] | None = None, guid: str = "0x1", **changes: Any) -> document.HostRecord:
     done = document.HostRecord()
     port = {"number": 1, "state": "ACTIVE", "rate_gbps": 400.0, "link_layer": "InfiniBand", "port_guid": guid}
-    done.observe({"overview": [{"name": "mlx5_0", "firmware": "28.43.2026", "node_guid": guid, "virtual_function": False, "ports": [port]}], "findings": findings or []})
+    done.observe(
+        {
+            "overview": [
+                {
+                    "name": "mlx5_0",
+                    "firmware": "28.43.2026",
+                    "node_guid": guid,
+                    "virtual_function": False,
+                    "ports": [port],
+                }
+            ],
+            "findings": findings or [],
+        }
+    )
     for name, value in changes.items():
         setattr(done, name, value)
     return done
@@ -59,7 +72,14 @@ def test_statuses() -> None:
         },
     )
     jsonschema.validate(report, SCHEMA)
-    assert [host["status"] for host in report["hosts"].values()] == ["ok", "findings", "failed", "unreachable", "no_result", "ok"]
+    assert [host["status"] for host in report["hosts"].values()] == [
+        "ok",
+        "findings",
+        "failed",
+        "unreachable",
+        "no_result",
+        "ok",
+    ]
     assert report["summary"]["hosts"] == {"ok": 2, "findings": 1, "failed": 1, "unreachable": 1, "no_result": 1}
     assert report["summary"]["findings"] == {"error": 1, "warning": 0, "info": 1}
     text = terminal.render(report, "/tmp/report.json")
@@ -85,7 +105,12 @@ def test_shared_guids_are_found_when_the_document_is_built() -> None:
 
 def test_changes_and_what_they_need() -> None:
     entry = document.change("write", {"dest": "/etc/x"}, {"diff": [{"before": "", "after": "a\n"}]}, "service_restart")
-    assert (entry["what"], entry["before"], entry["after"], entry["needs"]) == ("/etc/x", None, "a\n", "service_restart")
+    assert (entry["what"], entry["before"], entry["after"], entry["needs"]) == (
+        "/etc/x",
+        None,
+        "a\n",
+        "service_restart",
+    )
     report = document.build({**RUN, "check_mode": True}, {"a": record(changes=[entry])})
     jsonschema.validate(report, SCHEMA)
     assert report["summary"]["pending"] == 1
@@ -96,7 +121,9 @@ def test_changes_and_what_they_need() -> None:
 @settings(max_examples=200)
 def test_hostile_text_cannot_control_the_terminal(text: str) -> None:
     finding = {**FINDING, "subject": text, "observed": text, "hint": text}
-    report = document.build(RUN, {"a": record([finding], failures=[{"task": text, "message": text, "explained": False}])})
+    report = document.build(
+        RUN, {"a": record([finding], failures=[{"task": text, "message": text, "explained": False}])}
+    )
     shown = terminal.render(report)
     assert all(letter == "\n" or letter.isprintable() for letter in shown)
     assert len(shown.splitlines()) < 20
@@ -129,10 +156,19 @@ def play(tmp_path: Path):  # type: ignore[no-untyped-def]
     build_tree(str(tmp_path / "sys"), hcas=[ndr_hca(0), ndr_hca(1)])
     (tmp_path / "play.yml").write_text(PLAY)
 
-    def run(profile: dict[str, Any], *arguments: str, host: str = "here,") -> tuple[subprocess.CompletedProcess[str], Any]:
-        variables = {"infiniband_profile": profile, "place": str(tmp_path), "ansible_python_interpreter": sys.executable}
+    def run(
+        profile: dict[str, Any], *arguments: str, host: str = "here,"
+    ) -> tuple[subprocess.CompletedProcess[str], Any]:
+        variables = {
+            "infiniband_profile": profile,
+            "place": str(tmp_path),
+            "ansible_python_interpreter": sys.executable,
+        }
         done = subprocess.run(
-            [str(Path(sys.executable).parent / "ansible-playbook"), "-i", host, "-c", "local", "-e", json.dumps(variables), *arguments, str(tmp_path / "play.yml")],
+            [
+                str(Path(sys.executable).parent / "ansible-playbook"), "-i", host, "-c", "local",
+                "-e", json.dumps(variables), *arguments, str(tmp_path / "play.yml"),
+            ],
             cwd=REPOSITORY, env={**os.environ, "RDMA_INFINIBAND_REPORT": str(tmp_path / "report.json"), "ANSIBLE_LOCALHOST_WARNING": "0"},
             capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip

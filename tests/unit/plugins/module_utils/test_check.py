@@ -18,9 +18,9 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import 
     Hca,
     NetDevice,
     Node,
-    PciFunction,
     PcieHop,
     PciePath,
+    PciFunction,
     Port,
     ToolProblem,
 )
@@ -156,7 +156,9 @@ DOWN = {"rate_gbps": 10.0, "speed": "SDR", "lid": 0xFFFF, "sm_lid": 0}
         (Node(sources={"sysfs": "used"}), ["NO_HCA"]),
         (replace(node(), hcas=(hca(),)), ["HCA_COUNT"]),
         (
-            replace(node(), hcas=(hca(),), without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7"),)),
+            replace(
+                node(), hcas=(hca(),), without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7"),)
+            ),
             ["HCA_DRIVER_UNBOUND"],
         ),
         (
@@ -191,7 +193,9 @@ def test_split_cables_are_right_where_they_are_intended():
         split = replace(split, hcas=split.hcas[:1])
         assert codes(split, profile_with(rate_gbps=rate, width="2X", count=1)) == []
     hdr = with_port(rate_gbps=200.0, width="4X", speed="HDR")
-    assert codes(replace(hdr, hcas=hdr.hcas[:1]), profile_with(rate_gbps=200, width="2X", count=1)) == ["LINK_SPEED_DEGRADED"]
+    assert codes(replace(hdr, hcas=hdr.hcas[:1]), profile_with(rate_gbps=200, width="2X", count=1)) == [
+        "LINK_SPEED_DEGRADED"
+    ]
 
 
 def test_the_width_cannot_be_vouched_for_without_sysfs():
@@ -208,8 +212,21 @@ def test_ports_down_by_design():
 
 
 def test_other_devices_are_left_out_and_named():
-    spare = hca("mlx5_2", "0000:e1:00.0", 9, hca_type="MT4125", ports=(port(state="DOWN", phys_state="Disabled", link_layer="Ethernet"),))
-    virtual = hca("mlx5_3", "0000:13:00.1", 8, virtual_function=True, physical_function="0000:13:00.0", ports=(port(state="DOWN", port_guid="0x02"),))
+    spare = hca(
+        "mlx5_2",
+        "0000:e1:00.0",
+        9,
+        hca_type="MT4125",
+        ports=(port(state="DOWN", phys_state="Disabled", link_layer="Ethernet"),),
+    )
+    virtual = hca(
+        "mlx5_3",
+        "0000:13:00.1",
+        8,
+        virtual_function=True,
+        physical_function="0000:13:00.0",
+        ports=(port(state="DOWN", port_guid="0x02"),),
+    )
     mixed = replace(node(), hcas=node().hcas + (spare, virtual))
     assert codes(mixed) == []
     selection = select(mixed, parse_profile(PROFILE))
@@ -221,12 +238,23 @@ def test_other_devices_are_left_out_and_named():
 
 def test_ethernet_ports_need_no_lid():
     roce = port(link_layer="Ethernet", lid=0, sm_lid=0, port_guid=ZERO_GUID)
-    assert codes(node(hca(ports=(roce,)), hca("mlx5_1", "0000:1b:00.0", 2, ports=(roce,))), profile_with(link_layer="Ethernet")) == []
+    assert (
+        codes(
+            node(hca(ports=(roce,)), hca("mlx5_1", "0000:1b:00.0", 2, ports=(roce,))),
+            profile_with(link_layer="Ethernet"),
+        )
+        == []
+    )
 
 
 def test_a_slow_link_shared_by_two_hcas_is_reported_once():
     shared = pcie("0000:13:00.0", root_speed=16.0)
-    second = hca("mlx5_1", "0000:1b:00.0", 2, pcie=PciePath((PcieHop("0000:1b:00.0", 32.0, 16), PcieHop("0000:1a:00.0", 32.0, 16)) + shared.hops[2:]))
+    second = hca(
+        "mlx5_1",
+        "0000:1b:00.0",
+        2,
+        pcie=PciePath((PcieHop("0000:1b:00.0", 32.0, 16), PcieHop("0000:1a:00.0", 32.0, 16)) + shared.hops[2:]),
+    )
     found = check_node(node(hca(pcie=shared), second), parse_profile(PROFILE))
     assert [item.code for item in found] == ["PCIE_SPEED_DEGRADED"]
     assert "between 0000:11:00.0 and 0000:10:01.0 (at the root port)" in found[0].observed
@@ -265,21 +293,41 @@ def test_ipoib_down_only_where_others_are_up():
 
 def test_waiting_accepts_only_active():
     profile = parse_profile(PROFILE)
-    for state, phys in (("DOWN", "Polling"), ("DOWN", "LinkUp"), ("INIT", "LinkUp"), ("ARMED", "LinkUp"), ("DOWN", "PortConfigurationTraining")):
-        assert training_ports(with_port(state=state, phys_state=phys), profile) == ("mlx5_0 port 1: %s/%s" % (state, phys),)
+    for state, phys in (
+        ("DOWN", "Polling"),
+        ("DOWN", "LinkUp"),
+        ("INIT", "LinkUp"),
+        ("ARMED", "LinkUp"),
+        ("DOWN", "PortConfigurationTraining"),
+    ):
+        assert training_ports(with_port(state=state, phys_state=phys), profile) == (
+            "mlx5_0 port 1: %s/%s" % (state, phys),
+        )
     assert training_ports(node(), profile) == ()
     assert training_ports(with_port(state="DOWN", phys_state="Disabled"), profile) == ()
-    assert training_ports(with_port(state="DOWN", phys_state="Polling"), parse_profile(profile_with(uncabled_ports=[1]))) == ()
+    assert (
+        training_ports(with_port(state="DOWN", phys_state="Polling"), parse_profile(profile_with(uncabled_ports=[1])))
+        == ()
+    )
 
 
-TEXT = st.one_of(st.none(), st.sampled_from(["ACTIVE", "DOWN", "INIT", "LinkUp", "4X", "NDR", "MT4129", "InfiniBand", ZERO_GUID]), st.text(max_size=8))
+TEXT = st.one_of(
+    st.none(),
+    st.sampled_from(["ACTIVE", "DOWN", "INIT", "LinkUp", "4X", "NDR", "MT4129", "InfiniBand", ZERO_GUID]),
+    st.text(max_size=8),
+)
 PORTS = st.builds(
     Port,
     number=st.integers(1, 3), state=TEXT, phys_state=TEXT, rate_gbps=st.one_of(st.none(), st.floats(0, 1e4)), width=TEXT,
     speed=TEXT, lid=st.one_of(st.none(), st.integers(0, 70000)), sm_lid=st.one_of(st.none(), st.integers(0, 70000)),
     link_layer=TEXT, port_guid=TEXT, counters=st.dictionaries(st.sampled_from(["symbol_error", "x"]), st.one_of(st.none(), st.integers(0, 70000))),
 )  # fmt: skip
-HOPS = st.builds(PcieHop, address=st.text(max_size=8), speed_gts=st.one_of(st.none(), st.floats(0, 64)), width=st.one_of(st.none(), st.integers(0, 32)))
+HOPS = st.builds(
+    PcieHop,
+    address=st.text(max_size=8),
+    speed_gts=st.one_of(st.none(), st.floats(0, 64)),
+    width=st.one_of(st.none(), st.integers(0, 32)),
+)
 HCAS = st.builds(
     Hca,
     name=st.text(max_size=8), pci_address=TEXT, hca_type=TEXT, psid=TEXT, firmware=TEXT, node_guid=TEXT,
@@ -288,7 +336,14 @@ HCAS = st.builds(
 )  # fmt: skip
 
 
-@given(st.builds(Node, hcas=st.lists(HCAS, max_size=3).map(tuple), umad_abi=st.one_of(st.none(), st.just(5)), sources=st.just({"sysfs": "used"})))
+@given(
+    st.builds(
+        Node,
+        hcas=st.lists(HCAS, max_size=3).map(tuple),
+        umad_abi=st.one_of(st.none(), st.just(5)),
+        sources=st.just({"sysfs": "used"}),
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_no_observation_crashes_a_check(observed):
     for finding in check_node(observed, parse_profile(PROFILE)):
@@ -305,14 +360,27 @@ def test_the_table_of_findings():
 
 
 def test_severity_threshold():
-    findings = [make("IPOIB_DOWN", "x", "a", "b"), make("LINK_RATE_UNEXPECTED", "x", "a", "b"), make("PORT_DOWN", "x", "a", "b")]
-    assert [len(at_or_above(findings, level)) for level in ("info", "warning", "error", "never", None)] == [3, 2, 1, 0, 0]
+    findings = [
+        make("IPOIB_DOWN", "x", "a", "b"),
+        make("LINK_RATE_UNEXPECTED", "x", "a", "b"),
+        make("PORT_DOWN", "x", "a", "b"),
+    ]
+    assert [len(at_or_above(findings, level)) for level in ("info", "warning", "error", "never", None)] == [
+        3,
+        2,
+        1,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"rate_gbps": "fast"}, "infiniband_profile.hcas[0].rate_gbps: 'fast' is not allowed; use the port's rate in Gb/s"),
+        (
+            {"rate_gbps": "fast"},
+            "infiniband_profile.hcas[0].rate_gbps: 'fast' is not allowed; use the port's rate in Gb/s",
+        ),
         ({"count": -1}, "infiniband_profile.hcas[0].count: -1 is not allowed; use a whole number of 0 or more"),
         ({"count": 1.5}, "infiniband_profile.hcas[0].count: 1.5"),
         ({"count": True}, "infiniband_profile.hcas[0].count: True"),
@@ -357,14 +425,26 @@ def test_every_problem_is_listed_at_once():
 
 
 def test_good_profiles():
-    profile = parse_profile({"hcas": [{"match": {"pci": "41:00.0"}}], "memlock": {"processes": ["slurmd"], "soft": "64GiB"}})
+    profile = parse_profile(
+        {"hcas": [{"match": {"pci": "41:00.0"}}], "memlock": {"processes": ["slurmd"], "soft": "64GiB"}}
+    )
     assert profile.hcas[0].match.pci == "0000:41:00.0" and profile.hcas[0].name == "HCA 0000:41:00.0"
     assert profile.memlock.soft_bytes == 64 * 1024**3
     assert parse_profile({"memlock": {"soft": "unlimited"}}).memlock.soft_bytes is None
 
 
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6)), lambda inner: st.one_of(
-    st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["hcas", "match", "type", "count", "memlock", "soft", "x"]), inner, max_size=3)), max_leaves=12))
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6)),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(
+                st.sampled_from(["hcas", "match", "type", "count", "memlock", "soft", "x"]), inner, max_size=3
+            ),
+        ),
+        max_leaves=12,
+    )
+)
 @settings(max_examples=200, deadline=None)
 def test_no_profile_raises_anything_but_its_own_error(raw):
     try:

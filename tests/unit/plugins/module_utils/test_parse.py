@@ -125,7 +125,9 @@ def test_ibstat_values():
 
 
 def test_ibstat_partial_output_keeps_the_good_devices():
-    output = ibstat.parse(HEALTHY + "ibpanic: [77] main: stat of IB device 'mlx5_7' failed: No such file or directory\n")
+    output = ibstat.parse(
+        HEALTHY + "ibpanic: [77] main: stat of IB device 'mlx5_7' failed: No such file or directory\n"
+    )
     assert [hca.name for hca in output.hcas] == ["mlx5_0", "ibp65s0"]
     assert not output.complete
     assert (output.problems[0].kind, output.problems[0].device) == ("device_not_found", "mlx5_7")
@@ -182,7 +184,13 @@ LINK_JSON = (
 
 def test_rdma_links():
     first, second = rdma.parse_links(LINK_JSON)
-    assert (first.device, first.port, first.lid, first.phys_state, first.is_infiniband) == ("mlx5_0", 1, 11, "LinkUp", True)
+    assert (first.device, first.port, first.lid, first.phys_state, first.is_infiniband) == (
+        "mlx5_0",
+        1,
+        11,
+        "LinkUp",
+        True,
+    )
     assert (second.device, second.port, second.netdev, second.is_infiniband) == ("mlx5_1", 2, "eth4", False)
     (old,) = rdma.parse_links("3/1: mlx5_3/1: state ACTIVE physical_state LINK_UP netdev state\n")
     assert (old.device, old.port, old.state, old.netdev) == ("mlx5_3", 1, "ACTIVE", "state")
@@ -190,7 +198,9 @@ def test_rdma_links():
 
 
 def test_rdma_devices():
-    (device,) = rdma.parse_devices('[{"ifname":"mlx5_0","node_type":"ca","fw":"28.43.2026","node_guid":"a088:c203:00bb:0001"}]')
+    (device,) = rdma.parse_devices(
+        '[{"ifname":"mlx5_0","node_type":"ca","fw":"28.43.2026","node_guid":"a088:c203:00bb:0001"}]'
+    )
     assert (device.name, device.firmware, device.node_guid) == ("mlx5_0", "28.43.2026", "0xa088c20300bb0001")
 
 
@@ -203,7 +213,10 @@ def test_truncated_rdma_json_is_an_error():
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        ("ibwarn: [9] get_abi_version: can't read ABI version from /sys/class/infiniband_mad/abi_version (x): is ib_umad module loaded?", "umad_module_missing"),
+        (
+            "ibwarn: [9] get_abi_version: can't read ABI version from /sys/class/infiniband_mad/abi_version (x): is ib_umad module loaded?",
+            "umad_module_missing",
+        ),
         ("ibwarn: [9] mad_rpc_open_port: can't open UMAD port ((null):0)", "umad_open_failed"),
         ("ibpanic: [9] main: Failed to bind to the SA: Permission denied", "umad_open_failed"),
         ("ibpanic: [9] main: Failed to bind to the SA: No such file or directory", "no_subnet_manager"),

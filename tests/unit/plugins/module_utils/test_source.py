@@ -14,6 +14,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.serialise i
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import node as node_source
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import sysfs
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError, ToolRun
+
 from tests.support.sysfs_tree import (
     FakeFunction,
     FakeHca,
@@ -46,7 +47,9 @@ def test_eight_hcas(tmp_path):
     assert (port.state, port.rate_gbps, port.width, port.speed, port.lid) == ("ACTIVE", 400.0, "4X", "NDR", 16)
     assert port.port_guid == hca.node_guid
     assert [(key.pkey, key.membership) for key in port.pkeys] == [("0x7fff", "full")]
-    assert [(device.name, device.kind, device.port, device.mtu_bytes) for device in hca.net_devices] == [("ib5", "infiniband", 1, 4092)]
+    assert [(device.name, device.kind, device.port, device.mtu_bytes) for device in hca.net_devices] == [
+        ("ib5", "infiniband", 1, 4092)
+    ]
     assert node.umad_abi == 5 and len(node.umads) == 8 and not any(hca.errors for hca in node.hcas)
     assert plain(node)["hcas"][5]["ports"][0]["lid_assigned"] is True
 
@@ -74,7 +77,9 @@ def test_narrowest_hop_above_the_card(tmp_path):
 
 def test_gpu_at_the_root_port_is_not_near(tmp_path):
     function = FakeFunction(bridges=("0000:15:01.0",))
-    gpu = FakeFunction(pci="0000:19:00.0", bridges=("0000:15:02.0",), vendor="0x10de", pci_class="0x030200", driver="nvidia")
+    gpu = FakeFunction(
+        pci="0000:19:00.0", bridges=("0000:15:02.0",), vendor="0x10de", pci_class="0x030200", driver="nvidia"
+    )
     build_tree(str(tmp_path), hcas=[FakeHca(function=function)], functions=[gpu])
     assert hcas(tmp_path)["mlx5_0"].gpus == ()
 
@@ -84,7 +89,10 @@ def test_unbound_and_verbless_functions(tmp_path):
     verbless = FakeFunction(pci="0000:91:00.0", root="pci0000:90", bridges=("0000:90:01.0",))
     build_tree(str(tmp_path), hcas=[ndr_hca()], functions=[unbound, verbless, gpu_beside(ndr_hca())])
     node = sysfs.read_node(str(tmp_path))
-    assert [(item.address, item.driver) for item in node.without_rdma] == [("0000:81:00.0", None), ("0000:91:00.0", "mlx5_core")]
+    assert [(item.address, item.driver) for item in node.without_rdma] == [
+        ("0000:81:00.0", None),
+        ("0000:91:00.0", "mlx5_core"),
+    ]
 
 
 def test_mixed_generations_and_software_devices(tmp_path):
@@ -97,7 +105,11 @@ def test_mixed_generations_and_software_devices(tmp_path):
     down = replace(ndr_hca(3), ports=(down_port(number=1), down_port(number=2, link_layer="Ethernet")))
     build_tree(str(tmp_path), hcas=[rxe, roce, hfi, down])
     found = hcas(tmp_path)
-    assert (found["rxe0"].pci_address, found["rxe0"].product, found["rxe0"].vendor) == (None, "Soft-RoCE (rxe)", "linux")
+    assert (found["rxe0"].pci_address, found["rxe0"].product, found["rxe0"].vendor) == (
+        None,
+        "Soft-RoCE (rxe)",
+        "linux",
+    )
     assert "bond0" in [device.name for device in found["rocep81s0"].net_devices]
     assert (found["hfi1_0"].vendor, found["hfi1_0"].hca_type) == ("omni-path", None)
     assert [port.link_layer for port in found["mlx5_3"].ports] == ["InfiniBand", "Ethernet"]
@@ -197,7 +209,9 @@ def live(tmp_path, monkeypatch, runner):
 
 def test_agreeing_sources(tmp_path, monkeypatch):
     text = IBSTAT % {"firmware": "28.43.2026", "state": "Active"}
-    link = '[{"ifname":"mlx5_0","port":1,"lid":11,"sm_lid":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"ibx"}]'
+    link = (
+        '[{"ifname":"mlx5_0","port":1,"lid":11,"sm_lid":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"ibx"}]'
+    )
     node = live(tmp_path, monkeypatch, scripted(ibstat=ToolRun((), 0, text), rdma=ToolRun((), 0, link)))
     assert node.sources == {"sysfs": "used", "ibstat": "used", "rdma": "used"}
     assert node.disagreements == () and node.problems == ()
