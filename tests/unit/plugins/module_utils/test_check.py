@@ -332,7 +332,8 @@ HCAS = st.builds(
     Hca,
     name=st.text(max_size=8), pci_address=TEXT, hca_type=TEXT, psid=TEXT, firmware=TEXT, node_guid=TEXT,
     pcie=st.one_of(st.none(), st.builds(PciePath, hops=st.lists(HOPS, max_size=4).map(tuple))),
-    virtual_function=st.one_of(st.none(), st.booleans()), ports=st.lists(PORTS, max_size=2).map(tuple), errors=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+    virtual_function=st.one_of(st.none(), st.booleans()), ports=st.lists(PORTS, max_size=2).map(tuple),
+    errors=st.lists(st.text(max_size=5), max_size=2).map(tuple),
 )  # fmt: skip
 
 
