@@ -11,10 +11,9 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
 
 from rdmalab.errors import LabError
-from rdmalab.state import run, stop
+from rdmalab.state import run, stop, wait_until
 
 from . import guest, image, qemu, ssh
 from .state import RUN, VmLab
@@ -44,7 +43,8 @@ def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> 
         lab.key.parent.mkdir()
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "rdma-lab", "-f", str(lab.key))
         public_key = lab.key.with_suffix(".pub").read_text().strip()
-        size = qemu.Size(chosen, memory_mib, max(1, min(2, (os.cpu_count() or 1) // count)))
+        # Two, also for two VMs on two processors: a boot has phases of both kinds.
+        size = qemu.Size(chosen, memory_mib, min(2, os.cpu_count() or 1))
         vms = {}
         for number in range(1, count + 1):
             port = qemu.start(lab, number, files, size, public_key)
@@ -67,20 +67,23 @@ def _refuse_existing(lab: VmLab) -> None:
     raise LabError(f"VMs of the name {lab.name!r} {state}: take them down with `lab/vm down --name {lab.name}`")
 
 
-def wait_usable(lab: VmLab, host: str, deadline: float, usable: Callable[[], bool] = lambda: True) -> None:
-    """Wait until the VM answers on ssh, ``usable()`` holds, and systemd has started everything."""
+def wait_usable(lab: VmLab, host: str, deadline: float, not_boot: str = "") -> None:
+    """Wait until the VM answers on ssh, in another boot than ``not_boot``, and systemd has started everything."""
     port = lab.load()["vms"][host]["port"]
     began = said = time.monotonic()
     while True:
         if host not in lab.processes():
             raise LabError(f"{host}: QEMU ended during the boot.{_console_tail(lab, host)}")
-        if ssh.answers(port) and usable():
-            state = _system_state(lab, host, deadline)
-            if state == "running":
-                return
-            if state == "degraded":
-                failed = ssh.call(lab, host, "systemctl --failed --no-legend --plain | cut -d' ' -f1").stdout.split()
-                raise LabError(f"{host}: booted, but units failed: {', '.join(failed)}.{_console_tail(lab, host)}")
+        if ssh.answers(port):
+            boot, state = _boot_and_state(lab, host, max(10.0, deadline - time.monotonic()))
+            if boot and boot != not_boot:
+                if state == "running":
+                    return
+                if state == "degraded":
+                    failed = ssh.call(
+                        lab, host, "systemctl --failed --no-legend --plain | cut -d' ' -f1"
+                    ).stdout.split()
+                    raise LabError(f"{host}: booted, but units failed: {', '.join(failed)}.{_console_tail(lab, host)}")
         now = time.monotonic()
         if now > deadline:
             raise LabError(f"{host}: not usable after {now - began:.0f} s.{_console_tail(lab, host)}")
@@ -90,11 +93,13 @@ def wait_usable(lab: VmLab, host: str, deadline: float, usable: Callable[[], boo
         time.sleep(0.3)
 
 
-def _system_state(lab: VmLab, host: str, deadline: float) -> str:
-    patience = max(5.0, deadline - time.monotonic())
-    with contextlib.suppress(LabError):
-        return ssh.call(lab, host, "systemctl is-system-running --wait", timeout=patience).stdout.strip()
-    return ""
+def _boot_and_state(lab: VmLab, host: str, patience: float) -> tuple[str, str]:
+    """The kernel's id of this boot, and what systemd says of itself; empty when the VM does not answer."""
+    question = "cat /proc/sys/kernel/random/boot_id; systemctl is-system-running --wait"
+    with contextlib.suppress(LabError, ValueError):
+        boot, state = ssh.call(lab, host, question, timeout=patience).stdout.split()
+        return boot, state
+    return "", ""
 
 
 def _console_tail(lab: VmLab, host: str, lines: int = 15) -> str:
@@ -106,21 +111,18 @@ def _console_tail(lab: VmLab, host: str, lines: int = 15) -> str:
     return f" The console log is kept in {lab.failed}; its end:\n{shown}" if shown else " Its console log is empty."
 
 
-def boot_id(lab: VmLab, host: str) -> str:
-    """The kernel's id of this boot; empty when the VM does not answer."""
-    with contextlib.suppress(LabError):
-        return ssh.call(lab, host, "cat /proc/sys/kernel/random/boot_id", timeout=20).stdout.strip()
-    return ""
-
-
 def reboot(lab: VmLab, host: str, patience: float) -> None:
     """Reboot a VM as its administrator would, and wait until it can be used again."""
-    before = boot_id(lab, host)
+    before, _state = _boot_and_state(lab, host, 30)
     if not before:
         raise LabError(f"{host} does not answer on ssh: not rebooted. Its console log: {lab.console(host)}")
     ssh.close_shared(lab)
-    ssh.call(lab, host, "systemctl reboot")  # the connection may break before the status arrives
-    wait_usable(lab, host, time.monotonic() + patience, lambda: boot_id(lab, host) not in ("", before))
+    with contextlib.suppress(LabError):  # the connection may hang when the VM goes before the status arrives
+        ssh.call(lab, host, "systemctl --no-block reboot", timeout=10)
+    # A login into a system that is going down hangs: wait for its sshd to go first, unless that was too quick to see.
+    port = lab.load()["vms"][host]["port"]
+    wait_until(lambda: not ssh.answers(port), 15)
+    wait_usable(lab, host, time.monotonic() + patience, not_boot=before)
 
 
 def down(lab: VmLab) -> bool:

@@ -9,6 +9,7 @@ import base64
 import os
 import socket
 import subprocess
+import tempfile
 import uuid
 from dataclasses import dataclass
 
@@ -49,12 +50,13 @@ def pick_accel(wanted: str, image: Image, patience: float = 8) -> str:
         *_machine(Size("kvm", 512, 1)), "-no-reboot", "-kernel", str(image.kernel), "-initrd", str(image.initrd),
         "-append", "quiet panic=-1 rdinit=/usr/bin/true",
     ]  # fmt: skip
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=patience, check=False, cwd="/tmp"
-        )
-    except subprocess.TimeoutExpired:
-        return "tcg"
+    with tempfile.TemporaryDirectory() as scratch:  # an abort may leave a core there
+        try:
+            done = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=patience, check=False, cwd=scratch
+            )
+        except subprocess.TimeoutExpired:
+            return "tcg"
     return "tcg" if done.returncode else "kvm"
 
 
