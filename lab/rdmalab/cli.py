@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--leaves", type=int, default=2)
     up.add_argument("--spines", type=int, default=2)
     up.add_argument("--hosts", type=int, default=8)
-    up.add_argument("--subnet-managers", type=int, default=2, help="how many hosts run OpenSM (default: 2)")
+    up.add_argument("--subnet-managers", type=int, help="how many hosts run OpenSM (default: 2, as far as there are)")
     up.add_argument("--fabric", metavar="FILE", help="an ibnetdiscover output instead of a size")
     up.add_argument("--boot", type=int, metavar="N", help="boot only the first N hosts of the fabric")
     up.add_argument("--replace", action="store_true", help="take down a lab of the same name first")

@@ -127,6 +127,16 @@ mknod -m 666 /dev/infiniband/rdma_cm c 10 121
 """
 
 
+def spread_pids(lab: Lab, host: str, first: int) -> None:
+    """Let the host's next process have the id ``first``.
+
+    The simulator's clients name their sockets by process id, and every container counts from 1: without this, two
+    subnet managers would sooner or later want the same name.
+    """
+    script = f"echo {first - 1} > /proc/sys/kernel/ns_last_pid"
+    run("nsenter", "-t", str(leader(lab, host)), "-p", "sh", "-c", script)
+
+
 def _booted(lab: Lab, host: str) -> bool:
     """Whether the container has come far enough that its own mounts are done and its init runs."""
     pid = leader(lab, host)

@@ -21,12 +21,14 @@ from .state import RUN, Lab, run, stop, wait_until
 from .topology import Fabric, to_ibsim
 
 MAX_HOSTS = 240
+# Distance between the process ids that the hosts with a subnet manager start from.
+PID_SPREAD = 2000
 # The default of 128 makes later hosts hang without a word: each systemd takes a few.
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
 INOTIFY_PER_HOST = 16
 
 
-def up(lab: Lab, fabric: Fabric, subnet_managers: int, boot_limit: int | None = None) -> None:
+def up(lab: Lab, fabric: Fabric, subnet_managers: int | None, boot_limit: int | None = None) -> None:
     """Build and boot; on any failure nothing is left."""
     adapters = fabric.adapters()
     names = list(adapters)[:boot_limit]
@@ -36,6 +38,8 @@ def up(lab: Lab, fabric: Fabric, subnet_managers: int, boot_limit: int | None = 
         )
     if len(names) > MAX_HOSTS:
         raise LabError(f"{len(names)} hosts: this lab boots {MAX_HOSTS} at most; use --boot N to boot only the first N")
+    if subnet_managers is None:
+        subnet_managers = min(2, len(names))
     if not 0 <= subnet_managers <= min(len(names), 8):
         raise LabError(f"--subnet-managers {subnet_managers}: must be between 0 and {min(len(names), 8)} here")
     if lab.exists():
@@ -85,7 +89,8 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
         hosts.boot(lab, host)
     for item in machines:
         hosts.attach(lab, item.host, addresses[item.host], len(item.cards))
-    for host in data["subnet_managers"]:
+    for number, host in enumerate(data["subnet_managers"], 1):
+        hosts.spread_pids(lab, host, PID_SPREAD * number + lab.pid_offset)
         in_host(lab, host, "systemctl", "start", "lab-opensm.service")
     if data["subnet_managers"]:
         _wait_for_fabric(lab)

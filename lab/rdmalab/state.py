@@ -60,6 +60,11 @@ class Lab:
         return self.dir / "ssh" / "id_ed25519"
 
     @property
+    def pid_offset(self) -> int:
+        """Keeps the process ids of two labs' subnet managers apart (see :func:`rdmalab.hosts.spread_pids`)."""
+        return zlib.crc32(self.name.encode()) % 1500
+
+    @property
     def sim_socket(self) -> str:
         """The simulator's abstract socket name. (Over UDP, a MAD to a killed client is lost and OpenSM waits for ever.)"""
         return f"rdma-lab-{self.name}"

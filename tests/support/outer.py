@@ -20,7 +20,7 @@ CACHE = REPOSITORY / ".cache"
 def run(*argv: str, cwd: Path = REPOSITORY, timeout: float = 900, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the test environment's tools first on PATH; its output is in the failure message."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
+    return subprocess.run(
         argv,
         cwd=cwd,
         env={**os.environ, "PATH": path, "NO_COLOR": "1", **env},
@@ -30,7 +30,6 @@ def run(*argv: str, cwd: Path = REPOSITORY, timeout: float = 900, **env: str) ->
         check=False,
         timeout=timeout,
     )
-    return done
 
 
 def passes(*argv: str, cwd: Path = REPOSITORY, timeout: float = 900, **env: str) -> str:
