@@ -40,6 +40,7 @@ def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> 
     except FileExistsError:
         _refuse_existing(lab)
     try:
+        lab.scratch.mkdir(mode=0o700, exist_ok=True)
         lab.key.parent.mkdir()
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "rdma-lab", "-f", str(lab.key))
         public_key = lab.key.with_suffix(".pub").read_text().strip()
@@ -139,6 +140,7 @@ def _remove(lab: VmLab) -> None:
         lab.adopt()
         # The disk is thrown away, so nothing is gained by asking the guest to shut down.
         stop(list(lab.processes().values()), signal.SIGTERM, 5)
+        shutil.rmtree(lab.scratch, ignore_errors=True)
         shutil.rmtree(lab.dir, ignore_errors=True)
     with contextlib.suppress(OSError):
         RUN.rmdir()

@@ -84,7 +84,7 @@ def arguments(lab: VmLab, number: int, image: Image, size: Size, port: int, publ
         "-daemonize", "-pidfile", str(lab.pidfile(host)), "-name", f"{lab.name}-{host}",
         "-serial", f"file:{lab.console(host)}",
         "-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", kernel,
-        # What the VM writes goes to an unlinked temporary file, which lives as long as QEMU: through reboots.
+        # What the VM writes goes to a temporary file, which lives as long as QEMU: through reboots.
         "-drive", f"file={image.disk},if=virtio,format=raw,snapshot=on,cache=unsafe",
         "-device", "virtio-rng-pci",
         "-netdev", f"user,id=mgmt,hostfwd=tcp:127.0.0.1:{port}-:22",
@@ -97,9 +97,10 @@ def arguments(lab: VmLab, number: int, image: Image, size: Size, port: int, publ
 def start(lab: VmLab, number: int, image: Image, size: Size, public_key: str) -> int:
     """Start VM ``number``, record its process and return the local port that leads to its sshd."""
     host = guest.host_name(number)
+    environment = {**os.environ, "TMPDIR": str(lab.scratch)}
     for attempt in range(3):
         port = _free_port()
-        done = run(*arguments(lab, number, image, size, port, public_key), check=False, cwd=str(lab.dir))
+        done = run(*arguments(lab, number, image, size, port, public_key), check=False, env=environment)
         if done.returncode == 0:
             lab.adopt()
             if host not in lab.processes():

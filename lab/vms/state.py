@@ -15,6 +15,7 @@ from rdmalab.errors import LabError
 from rdmalab.state import Lab
 
 RUN = Path("/run/rdma-lab-vm")
+SCRATCH = Path("/var/tmp")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class VmLab(Lab):
     def failed(self) -> Path:
         """Console logs of the last ``up`` that failed; goes with the next ``up`` or ``down``."""
         return RUN / f"{self.name}.failed"
+
+    @property
+    def scratch(self) -> Path:
+        """What the VMs write to their disks. On a disk, since it may be more than /run has room for."""
+        return SCRATCH / f"rdma-lab-vm-{self.name}"
 
     @property
     def wire_group(self) -> str:
