@@ -114,5 +114,5 @@ def vms(vm_session: list[Vm]) -> list[Vm]:
 def _remove_dead_sessions() -> None:
     """A test run that was killed could not take its VMs down."""
     for place in RUN.glob("t*"):
-        if (match := re.fullmatch(r"t(\d+)", place.name)) and not alive(int(match[1])):
-            lifecycle.down(VmLab(place.name))
+        if (match := re.fullmatch(r"t(\d+)(\.failed)?", place.name)) and not alive(int(match[1])):
+            lifecycle.down(VmLab(f"t{match[1]}"))

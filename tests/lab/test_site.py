@@ -1,0 +1,240 @@
+# Copyright (c) 2026, the rdma.infiniband contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks against booted hosts: prediction, converge, unchanged, every fault its finding, bad input, absent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab.conftest import Lab
+
+pytestmark = pytest.mark.lab
+
+SITE, VERIFY = "playbooks/site.yml", "playbooks/verify.yml"
+HOSTS = ["node001", "node002", "node003", "node004"]
+# Faults are there when the command returns, so there is nothing to wait for.
+AT_ONCE = ("-e", "verify_wait_s=0")
+OUR_FILES = (
+    "/etc/security/limits.d/90-rdma-infiniband.conf",
+    "/etc/systemd/system/slurmd.service.d/90-rdma-infiniband.conf",
+)
+
+
+def changes(report: dict[str, Any]) -> set[tuple[str, str, str, str]]:
+    return {
+        (name, entry["task"], entry["what"], str(entry["after"]))
+        for name, host in report["hosts"].items()
+        for entry in host["changes"]
+    }
+
+
+def findings(report: dict[str, Any]) -> set[tuple[str, str, str]]:
+    found = {
+        (name, item["code"], item["subject"]) for name, host in report["hosts"].items() for item in host["findings"]
+    }
+    return found | {("", item["code"], item["subject"]) for item in report["findings"]}
+
+
+def etc(lab: Lab, host: str) -> str:
+    """Content and mode of everything in /etc."""
+    script = "cd /etc && find . -type f -exec sha256sum {} + ; find . -printf '%p %m %u %g %y\\n'"
+    return "\n".join(sorted(lab.sh(host, script).splitlines()))
+
+
+def clean(lab: Lab) -> None:
+    for host in HOSTS:
+        lab.sh(host, "rm -rf " + " ".join(OUR_FILES) + " /etc/systemd/system/slurmd.service.d")
+
+
+def test_check_predicts_converge_and_the_second_run_changes_nothing(lab: Lab) -> None:
+    clean(lab)
+    before = {host: etc(lab, host) for host in HOSTS}
+    done, predicted = lab.playbook(SITE, "--check", "--diff")
+    assert {host: etc(lab, host) for host in HOSTS} == before, "check mode changes nothing"
+    assert "+* hard memlock unlimited" in done.stdout, "--diff shows it"
+    _done, converged = lab.playbook(SITE, "--diff")
+    assert changes(predicted) == changes(converged)
+    assert {(host, path) for host, _task, path, _after in changes(converged)} >= {
+        (h, p) for h in HOSTS for p in OUR_FILES
+    }
+    assert findings(converged) == set() and {host["status"] for host in converged["hosts"].values()} == {"ok"}
+    pending = {
+        entry["what"]
+        for host in converged["hosts"].values()
+        for entry in host["changes"]
+        if entry["needs"] == "service_restart"
+    }
+    assert pending == {OUR_FILES[1]}, "a service that was not restarted is pending"
+    after = {host: etc(lab, host) for host in HOSTS}
+    done, second = lab.playbook(SITE)
+    assert changes(second) == set() and done.stdout.count("changed=0") == len(HOSTS)
+    assert {host: etc(lab, host) for host in HOSTS} == after
+    _done, dry = lab.playbook(SITE, "--check")
+    assert changes(dry) == set()
+    assert second["summary"]["module_calls_per_host"] <= 4, "README states the cost of an unchanged run"
+
+
+def test_written_limits(lab: Lab) -> None:
+    lab.playbook(SITE)
+    assert lab.sh("node004", f"cat {OUR_FILES[0]}").splitlines()[-2:] == [
+        "* soft memlock unlimited",
+        "* hard memlock unlimited",
+    ]
+    assert "LimitMEMLOCK=infinity" in lab.sh("node004", f"cat {OUR_FILES[1]}")
+    variables = {
+        "limits_memlock_soft": "65536",
+        "limits_memlock_hard": "131072",
+        "limits_domains": ["@rdma"],
+        "limits_manager_default": True,
+    }
+    lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", json.dumps(variables))
+    assert "@rdma hard memlock 131072" in lab.sh("node004", f"cat {OUR_FILES[0]}")
+    assert "LimitMEMLOCK=65536K:131072K" in lab.sh("node004", f"cat {OUR_FILES[1]}")
+    assert "DefaultLimitMEMLOCK=65536K:131072K" in lab.sh(
+        "node004", "cat /etc/systemd/system.conf.d/90-rdma-infiniband.conf"
+    )
+    lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", "limits_state=absent")
+    for path in (*OUR_FILES, "/etc/systemd/system.conf.d/90-rdma-infiniband.conf"):
+        assert "No such file" in lab.sh("node004", f"ls {path} 2>&1", check=False)
+    _done, again = lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", "limits_state=absent")
+    assert changes(again) == set()
+
+
+def test_systemd_takes_the_limit_and_nothing_is_restarted(lab: Lab) -> None:
+    variables = {"limits_memlock_soft": "65536", "limits_memlock_hard": "131072", "limits_services": ["cron"]}
+    before = lab.sh("node004", "systemctl show -p MainPID --value cron")
+    lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", json.dumps(variables))
+    shown = lab.sh("node004", "systemctl show -p LimitMEMLOCK -p LimitMEMLOCKSoft cron").split()
+    assert sorted(shown) == ["LimitMEMLOCK=134217728", "LimitMEMLOCKSoft=67108864"]
+    assert lab.sh("node004", "systemctl show -p MainPID --value cron") == before, "a restart needs to be allowed"
+    allowed = {
+        **variables,
+        "limits_memlock_soft": "32768",
+        "limits_memlock_hard": "32768",
+        "limits_allow_restart": True,
+    }
+    lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", json.dumps(allowed))
+    pid = lab.sh("node004", "systemctl show -p MainPID --value cron").strip()
+    assert pid != before.strip()
+    assert "33554432" in lab.sh("node004", f"grep 'Max locked memory' /proc/{pid}/limits")
+    gone = {**variables, "limits_state": "absent"}
+    lab.playbook(SITE, "--tags", "limits", "--limit", "node004", "-e", json.dumps(gone))
+    assert "LimitMEMLOCK=134217728" not in lab.sh("node004", "systemctl show -p LimitMEMLOCK cron")
+
+
+PORT = "mlx5_1 port 1"
+FAULTS: list[tuple[tuple[str, ...], str, str]] = [
+    (("cut", "node003", "mlx5_1"), "PORT_DOWN", PORT),
+    (("disable", "node003", "mlx5_1"), "PORT_DISABLED", PORT),
+    (("train", "node003", "mlx5_1"), "PORT_TRAINING", PORT),
+    (("degrade", "node003", "mlx5_1", "--width", "1X"), "LINK_WIDTH_DEGRADED", PORT),
+    (("degrade", "node003", "mlx5_1", "--speed", "HDR"), "LINK_SPEED_DEGRADED", PORT),
+    (("firmware", "node003", "mlx5_1", "28.39.1002"), "FIRMWARE_MISMATCH", "mlx5_1"),
+    (("psid", "node003", "mlx5_1", "DEL0000000013"), "PSID_MISMATCH", "mlx5_1"),
+    (("counter", "node003", "mlx5_1", "symbol_error", "77"), "COUNTER_ABOVE_LIMIT", PORT),
+    (("remove", "node003", "mlx5_1"), "HCA_COUNT", "compute rail"),
+    (("unbind", "node003", "mlx5_1"), "HCA_DRIVER_UNBOUND", "ConnectX-7 at 0000:1b:00.0"),
+    (("pcie", "node003", "mlx5_1", "--width", "8"), "PCIE_WIDTH_DEGRADED", "mlx5_1"),
+    (("pcie", "node003", "mlx5_1", "--speed", "16.0", "--hop", "root"), "PCIE_SPEED_DEGRADED", "mlx5_1"),
+    (("link-layer", "node003", "mlx5_1", "Ethernet"), "LINK_LAYER_MISMATCH", PORT),
+    (("guid", "node003", "mlx5_1", "0xa088c20300000300"), "GUID_DUPLICATE", "mlx5_0 and mlx5_1"),
+    (("no-umad", "node003"), "UMAD_MISSING", "host"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "subject"), FAULTS, ids=[" ".join(fault[:1] + fault[3:4]) for fault, _c, _s in FAULTS]
+)
+def test_each_fault_gives_its_finding_and_nothing_else(
+    lab: Lab, fault: tuple[str, ...], code: str, subject: str
+) -> None:
+    lab.fault(*fault)
+    done, report = lab.playbook(VERIFY, *AT_ONCE, "-e", "verify_fail_on=warning", check=False)
+    assert findings(report) == {("node003", code, subject)}
+    assert done.returncode == 2 and {name: host["status"] for name, host in report["hosts"].items()} == {
+        "node001": "ok", "node002": "ok", "node003": "findings", "node004": "ok",
+    }  # fmt: skip
+    assert f"{code} node003" in done.stdout.rsplit("InfiniBand report", 1)[1]
+
+
+def test_a_port_without_subnet_manager(lab: Lab) -> None:
+    for manager in HOSTS[:2]:
+        lab.fault("stop-sm", manager)
+    lab.fault("cut", "node004", "mlx5_0")
+    lab.fault("restore", "node004", "mlx5_0")
+    _done, report = lab.playbook(VERIFY, *AT_ONCE, check=False)
+    assert findings(report) == {("node004", "PORT_INIT_NO_SM", "mlx5_0 port 1")}
+
+
+def test_a_guid_on_two_hosts(lab: Lab) -> None:
+    lab.fault("guid", "node003", "mlx5_1", "0xa088c20300000200")
+    done, report = lab.playbook(VERIFY, *AT_ONCE, check=False)
+    assert done.returncode == 2
+    assert findings(report) == {("", "GUID_DUPLICATE", "node002 mlx5_0 and node003 mlx5_1")}
+
+
+def test_it_waits_for_ports_that_come_up(lab: Lab) -> None:
+    for manager in HOSTS[:2]:
+        lab.fault("stop-sm", manager)
+    lab.fault("cut", "node004", "mlx5_0")
+    lab.fault("restore", "node004", "mlx5_0")
+    # The subnet manager starts while the check waits.
+    lab.sh(
+        "node001",
+        "systemctl reset-failed lab-opensm; systemd-run --quiet --timer-property=AccuracySec=100ms --on-active=4 systemctl start lab-opensm",
+    )
+    done, report = lab.playbook(VERIFY, "-e", "verify_wait_s=40", "-v")
+    assert findings(report) == set()
+    assert "mlx5_0 port 1: INIT/LinkUp" in done.stdout, "the reason why it waited is shown"
+
+
+BAD = [
+    ({"infiniband_profile": {"hcas": [{"match": {"type": "MT4129"}, "cuont": 2}]}}, "infiniband_profile.hcas[0]: unknown key 'cuont' (did you mean 'count'?)"),
+    ({"infiniband_profile": {"hcas": [{"match": {"type": "MT4129"}, "rate_gbps": "fast"}]}}, "infiniband_profile.hcas[0].rate_gbps: 'fast' is not allowed"),
+    ({"infiniband_profile": {"hcas": [{"match": {"type": "MT4129"}, "count": -1}]}}, "infiniband_profile.hcas[0].count: -1 is not allowed"),
+    ({"infiniband_profile": {}}, "infiniband_profile: no profile for node001"),
+    ({"limits_memlock_soft": "lots"}, "limits_memlock_soft: 'lots' is not allowed; use unlimited or a number of KiB"),
+    ({"limits_memlock_hard": "64"}, "limits_memlock_soft: 'unlimited' is above limits_memlock_hard: '64'"),
+    ({"limits_services": ["sshd.service"]}, "names of services without '.service'"),
+    ({"limits_domains": ["a b\n* hard memlock 1"]}, "use users, @groups or *"),
+    ({"limits_state": "gone"}, "value of limits_state must be one of: present, absent"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"), BAD, ids=[text.split(":")[0] + str(n) for n, (_v, text) in enumerate(BAD)]
+)
+def test_bad_input_is_one_clear_error_and_changes_nothing(lab: Lab, variables: dict[str, Any], text: str) -> None:
+    clean(lab)
+    before = etc(lab, "node001")
+    done, report = lab.playbook(SITE, "--limit", "node001", "-e", json.dumps(variables), check=False)
+    assert done.returncode not in (0, 4)
+    messages = [failure["message"] for host in report["hosts"].values() for failure in host["failures"]]
+    assert len(messages) == 1 and text in " ".join(messages[0].split()), messages
+    assert etc(lab, "node001") == before
+    assert changes(report) == set()
+
+
+def test_unreadable_sysfs_root(lab: Lab) -> None:
+    done, report = lab.playbook(VERIFY, *AT_ONCE, "-e", "verify_sysfs_path=/nowhere", check=False)
+    assert done.returncode == 2
+    for host in report["hosts"].values():
+        assert host["status"] == "failed", "not clean, and not a host without HCAs"
+        assert host["failures"][0]["message"].startswith("sysfs_path: cannot read /nowhere: No such file or directory.")
+
+
+def test_an_unreachable_host_is_reported_and_never_clean(lab: Lab, tmp_path: Path) -> None:
+    # An address of the lab's own network that no host has.
+    network = json.loads(lab.run("inventory").stdout)["_meta"]["hostvars"]["node001"]["ansible_host"].rsplit(".", 1)[0]
+    (tmp_path / "ghost.ini").write_text(f"[infiniband]\nghost ansible_host={network}.250 ansible_ssh_timeout=3\n")
+    done, report = lab.playbook(
+        VERIFY, *AT_ONCE, "--limit", "node001,ghost", "-i", str(tmp_path / "ghost.ini"), check=False
+    )
+    assert done.returncode == 4 and report["hosts"]["ghost"]["status"] == "unreachable", done.stdout
+    assert report["hosts"]["node001"]["status"] == "ok"
+    assert "UNREACHABLE ghost" in done.stdout
