@@ -27,7 +27,7 @@ def missing_tools() -> list[str]:
 
 
 def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> None:
-    """Start ``count`` VMs and wait until all can be used. A failure or an interrupt leaves nothing but console logs."""
+    """Start ``count`` VMs and wait until all can be used. A failure leaves nothing but console logs, an interrupt nothing."""
     if missing := missing_tools():
         raise LabError(f"not installed: {', '.join(missing)}; run lab/install-vm-packages")
     _refuse_existing(lab)
@@ -54,8 +54,9 @@ def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> 
         deadline = time.monotonic() + patience
         for host in vms:
             wait_usable(lab, host, deadline)
-    except BaseException:
-        _keep_consoles(lab)
+    except BaseException as reason:
+        if isinstance(reason, LabError):
+            _keep_consoles(lab)
         _remove(lab)
         raise
 
