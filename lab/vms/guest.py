@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the rdma.infiniband contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes a plain Debian root file system a lab VM: packages, files, users. Data only; :mod:`vms.image` applies it."""
+"""What makes a plain Debian root file system a lab VM: packages, files, users. :mod:`vms.image` applies it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ MASKED = (
     "getty.target", "serial-getty@ttyS0.service", "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer",
     "e2scrub_reap.service", "fstrim.timer", "dpkg-db-backup.timer", "systemd-firstboot.service", "iwpmd.service",
     "systemd-networkd-wait-online.service", "systemd-hwdb-update.service", "systemd-rfkill.socket",
-    "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "modprobe@drm.service", "modprobe@efi_pstore.service",
+    "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "modprobe@drm.service",
+    "modprobe@efi_pstore.service",
 )  # fmt: skip
 
 BLACKLISTED = ("ata_piix", "ccp", "cfg80211", "drm", "floppy", "i2c_piix4", "kvm_amd", "kvm_intel", "pcspkr", "psmouse")
@@ -67,7 +68,8 @@ EARLY_SCRIPTS = {"etc/initramfs-tools/hooks/lab": INITRD_HOOK}
 FILES = {
     "etc/ssh/sshd_config.d/50-lab.conf": (
         "# Written by the lab: key login only, the same key for every user, through PAM.\n"
-        f"PasswordAuthentication no\nPermitRootLogin prohibit-password\nUsePAM yes\nUseDNS no\nAuthorizedKeysFile {KEYS}\n"
+        f"PasswordAuthentication no\nPermitRootLogin prohibit-password\nUsePAM yes\nUseDNS no\n"
+        f"AuthorizedKeysFile {KEYS}\n"
     ),
     "etc/hosts": "127.0.0.1 localhost\n"
     + "".join(f"{wire_address(n)} {host_name(n)}\n" for n in range(1, MAX_COUNT + 1)),
@@ -78,7 +80,8 @@ FILES = {
     "etc/systemd/network/10-mgmt.link": f"[Match]\nMACAddress={MGMT_MAC}\n\n[Link]\nName=mgmt0\n",
     "etc/systemd/network/10-mgmt.network": (
         "# QEMU's user network has this address and gateway always; DHCP would only cost time.\n"
-        "[Match]\nName=mgmt0\n\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
+        "[Match]\nName=mgmt0\n\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\n"
+        "LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
     ),
     "etc/systemd/network/10-wire.link": (
         f"[Match]\nMACAddress={' '.join(wire_mac(n) for n in range(1, MAX_COUNT + 1))}\n\n[Link]\nName={NETDEV}\n"
@@ -97,7 +100,8 @@ FILES = {
         f"BindsTo=sys-subsystem-net-devices-{NETDEV}.device\n"
         f"After=sys-subsystem-net-devices-{NETDEV}.device systemd-modules-load.service\n\n"
         "[Service]\nType=oneshot\nRemainAfterExit=yes\n"
-        f"ExecStart=ip link set {NETDEV} mtu {WIRE_MTU} up\nExecStart=rdma link add {DEVICE} type rxe netdev {NETDEV}\n\n"
+        f"ExecStart=ip link set {NETDEV} mtu {WIRE_MTU} up\n"
+        f"ExecStart=rdma link add {DEVICE} type rxe netdev {NETDEV}\n\n"
         "[Install]\nWantedBy=multi-user.target\n"
     ),
     **{

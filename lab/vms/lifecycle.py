@@ -27,7 +27,7 @@ def missing_tools() -> list[str]:
 
 
 def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> None:
-    """Start ``count`` VMs and wait until all can be used. A failure leaves nothing but console logs, an interrupt nothing."""
+    """Start ``count`` VMs and wait until all can be used. A failure leaves console logs, an interrupt nothing."""
     if missing := missing_tools():
         raise LabError(f"not installed: {', '.join(missing)}; run lab/install-vm-packages")
     _refuse_existing(lab)

@@ -63,8 +63,8 @@ def pick_accel(wanted: str, image: Image, patience: float = 8) -> str:
 def _machine(size: Size) -> list[str]:
     """The board, without devices that nobody uses."""
     return [
-        QEMU, "-accel", _ACCEL[size.accel], "-cpu", _CPU[size.accel], "-smp", str(size.cpus), "-m", str(size.memory_mib),
-        "-nodefaults", "-no-user-config", "-display", "none",
+        QEMU, "-accel", _ACCEL[size.accel], "-cpu", _CPU[size.accel],
+        "-smp", str(size.cpus), "-m", str(size.memory_mib), "-nodefaults", "-no-user-config", "-display", "none",
     ]  # fmt: skip
 
 

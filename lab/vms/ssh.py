@@ -43,7 +43,7 @@ def call(
 
 
 def answers(port: int) -> bool:
-    """Whether sshd greets. QEMU accepts the connection long before the guest does, so that connecting proves nothing."""
+    """Whether sshd greets. QEMU accepts connections long before the guest does, so connecting proves nothing."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
         connection.settimeout(1.5)
         return connection.recv(4) == b"SSH-"
