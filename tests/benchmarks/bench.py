@@ -58,11 +58,16 @@ def measure() -> None:
         times[name].append(float(seconds))
     if len(times["ping"]) != ROUNDS or len(times["hca_info"]) != ROUNDS:
         sys.exit("the task times cannot be read:\n" + done.stdout[-2000:])
+    # Task times are printed in hundredths of a second, so single ratios are coarse; the mean of all is not.
     # The first pair pays for what is cached afterwards.
     ratios = [info / ping for info, ping in zip(times["hca_info"][1:], times["ping"][1:], strict=True)]
     for name, values in times.items():
         print(f"{name}: median {statistics.median(values[1:]):.3f} s of {len(values) - 1}")
-    print(f"hca_info / ping on a host with 8 HCAs: median ratio {statistics.median(ratios):.2f} (target: at most 1.25)")
+    mean = statistics.mean(times["hca_info"][1:]) / statistics.mean(times["ping"][1:])
+    print(
+        f"hca_info / ping on a host with 8 HCAs: ratio of the means {mean:.2f}, "
+        f"median of the pairs {statistics.median(ratios):.2f} (target: at most 1.25)"
+    )
 
 
 def module_calls() -> None:

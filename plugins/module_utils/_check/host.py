@@ -24,12 +24,11 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection i
     matches_function,
     select,
 )
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.sources import check_readable, check_sources
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES, Finding
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent, Profile
-
-_UNREADABLE_KINDS = ("unreadable", "timeout")
 
 
 def check_node(node: Node, profile: Profile) -> Tuple[Finding, ...]:
@@ -42,7 +41,7 @@ def check_node(node: Node, profile: Profile) -> Tuple[Finding, ...]:
         for hca in hcas:
             if any(hca is other for other, _claims in selection.ambiguous):
                 continue
-            findings.extend(_check_readable(hca, "error"))
+            findings.extend(check_readable(hca, "error"))
             findings.extend(check_identity(intent, hca))
             findings.extend(check_pcie(intent, hca, seen))
             for port in hca.ports:
@@ -52,36 +51,8 @@ def check_node(node: Node, profile: Profile) -> Tuple[Finding, ...]:
     findings.extend(check_duplicates(node.hcas))
     for hca in node.hcas:
         if hca.name not in covered:
-            findings.extend(_check_readable(hca, "info"))
+            findings.extend(check_readable(hca, "info"))
     return tuple(sorted(findings, key=lambda item: -SEVERITIES.index(item.severity)))
-
-
-def check_sources(node: Node) -> Tuple[Finding, ...]:
-    """What the sources themselves say: unreadable output, two views that differ."""
-    findings = []
-    only_ibstat = "sysfs" not in node.sources
-    for problem in node.problems:
-        if problem.kind in _UNREADABLE_KINDS or (only_ibstat and problem.kind != "umad_module_missing"):
-            findings.append(
-                make(
-                    "UNREADABLE_OUTPUT",
-                    problem.device or problem.tool,
-                    problem.message,
-                    "complete output",
-                    "error" if only_ibstat else "warning",
-                    command=problem.tool,
-                )
-            )
-    if only_ibstat and any(problem.kind == "umad_module_missing" for problem in node.problems):
-        findings.append(make("UMAD_MISSING", "host", "ibstat cannot start without ib_umad", "ib_umad loaded"))
-    for item in node.disagreements:
-        values = [(name, value) for name, value in item.items() if name not in ("subject", "field")]
-        observed = "%s: %s" % (item["field"], ", ".join("%s says %s" % pair for pair in values))
-        device = item["subject"].split(" ")[0]
-        findings.append(
-            make("SOURCES_DISAGREE", item["subject"], observed, "the same from every source", device=device)
-        )
-    return tuple(findings)
 
 
 def _check_ipoib(selection: Selection) -> Tuple[Finding, ...]:
@@ -109,16 +80,6 @@ def _check_ipoib(selection: Selection) -> Tuple[Finding, ...]:
         )
         for hca, device in down
     )
-
-
-def _check_readable(hca: Hca, severity: str) -> Tuple[Finding, ...]:
-    errors = list(hca.errors)
-    for port in hca.ports:
-        errors.extend("port %d: %s" % (port.number, error) for error in port.errors)
-    if not errors:
-        return ()
-    text = "; ".join(errors[:3]) + ("; and %d more" % (len(errors) - 3) if len(errors) > 3 else "")
-    return (make("DEVICE_UNREADABLE", hca.name, text, "every value readable", severity, device=hca.name),)
 
 
 def _check_presence(node: Node, profile: Profile, selection: Selection) -> Tuple[Finding, ...]:

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.infiniband.plugins.module_utils._check.host import check_sources
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.sources import check_readable, check_sources
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.serialise import plain
 from ansible_collections.rdma.infiniband.plugins.module_utils._module.observe import (
     OBSERVE_ARGUMENTS,
@@ -23,9 +22,7 @@ def run_module() -> None:
     node = observed(module)
     findings = list(check_sources(node))
     for hca in node.hcas:
-        if hca.errors:
-            text = "; ".join(hca.errors[:3])
-            findings.append(make("DEVICE_UNREADABLE", hca.name, text, "every value readable", device=hca.name))
+        findings.extend(check_readable(hca, "error"))
     data = plain(node)
     module.exit_json(
         changed=False,

@@ -9,19 +9,11 @@ they can show what sysfs hides and tell when two views disagree.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Dict, List, Optional, Tuple
-
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, NetDevice, Node, Port, ToolProblem
-from ansible_collections.rdma.infiniband.plugins.module_utils._parse import ibstat, rdma, tool_errors
-from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Node
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import sysfs
-from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, ToolRun
+from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner
 
 LIVE_SYSFS = "/sys"
-_IBSTAT_FIELDS = ("firmware", "node_guid", "sys_image_guid")
-_PORT_FIELDS = ("state", "phys_state", "rate_gbps", "lid", "sm_lid", "port_guid", "link_layer")
-_RDMA_FIELDS = ("state", "phys_state", "lid", "sm_lid")
 
 
 def observe(source: str, root: str, runner: Runner, timeout: float) -> Node:
@@ -29,150 +21,12 @@ def observe(source: str, root: str, runner: Runner, timeout: float) -> Node:
 
     The tools read the running system, so they are asked only when ``root`` is that of the running system.
     """
-    if source == "ibstat":
-        return _from_ibstat(runner, timeout)
-    node = sysfs.read_node(root)
-    if source == "sysfs" or root.rstrip("/") != LIVE_SYSFS:
+    node = sysfs.read_node(root) if source != "ibstat" else Node()
+    if source == "sysfs" or (source == "auto" and root.rstrip("/") != LIVE_SYSFS):
         return node
-    return _cross_checked(node, root, runner, timeout)
+    # Loaded here and not above: see the module's own words.
+    from ansible_collections.rdma.infiniband.plugins.module_utils._source import tools_view
 
-
-def _from_ibstat(runner: Runner, timeout: float) -> Node:
-    output, status, problems = _ibstat(runner, timeout)
-    return Node(hcas=output.hcas if output else (), sources={"ibstat": status}, problems=problems)
-
-
-def _ibstat(runner: Runner, timeout: float) -> Tuple[Optional[ibstat.IbstatOutput], str, Tuple[ToolProblem, ...]]:
-    run = runner(("ibstat",), timeout)
-    failed = _failure(run, "ibstat")
-    if failed is not None:
-        return None, "absent" if run.failure == "missing" else "failed", (failed,)
-    # Good output may be followed by a complaint about another device: both count.
-    output = ibstat.parse(run.stdout + "\n" + run.stderr)
-    problems = list(output.problems)
-    for text in output.missing:
-        problems.append(
-            ToolProblem("ibstat", "error", text, "unreadable", "the output is cut short or of another form")
-        )
-    if run.rc != 0 and not problems:
-        text = "ended with status %d: %s" % (run.rc, (run.stderr or run.stdout).strip()[:200])
-        problems.append(ToolProblem("ibstat", "error", text, "unreadable"))
-    return output, "used" if output.complete and not problems else "partial", tuple(problems)
-
-
-def _failure(run: ToolRun, tool: str) -> Optional[ToolProblem]:
-    if run.failure == "missing":
-        return ToolProblem(
-            tool, "warning", "%s is not installed" % tool, "tool_missing", "install the package that has it"
-        )
-    if run.failure == "timeout":
-        return ToolProblem(tool, "error", "%s did not end in time" % tool, "timeout", "the driver or a device hangs")
-    return None
-
-
-def _cross_checked(node: Node, root: str, runner: Runner, timeout: float) -> Node:
-    sources: Dict[str, str] = dict(node.sources)
-    problems: List[ToolProblem] = []
-    hcas = node.hcas
-    views: List[Tuple[str, Tuple[Hca, ...]]] = []
-    if node.umad_abi is None or not hcas:
-        # Without ib_umad, or without a device, ibstat has nothing to add but a complaint.
-        sources["ibstat"] = "skipped"
-    else:
-        output, sources["ibstat"], said = _ibstat(runner, timeout)
-        if sources["ibstat"] != "absent":
-            problems.extend(said)
-        if output is not None and output.hcas:
-            views.append(("ibstat", output.hcas))
-    links, sources["rdma"] = _rdma_links(runner, timeout, problems) if hcas else ((), "skipped")
-    if links:
-        hcas = tuple(_with_netdevs(hca, links) for hca in hcas)
-        views.append(("rdma", _as_hcas(links)))
-    found = _disagreements(hcas, views)
-    if found:
-        # A port may have moved between the reads: only what still differs from a second look is a disagreement.
-        again = sysfs.read_node(root).hcas
-        found = tuple(item for item in _disagreements(again, views) if item["subject"] in {i["subject"] for i in found})
-    return replace(node, hcas=hcas, sources=sources, problems=tuple(problems), disagreements=found)
-
-
-def _rdma_links(runner: Runner, timeout: float, problems: List[ToolProblem]) -> Tuple[Tuple[rdma.RdmaLink, ...], str]:
-    run = runner(("rdma", "-j", "link"), timeout)
-    failed = _failure(run, "rdma")
-    if failed is not None:
-        if run.failure == "missing":
-            return (), "absent"
-        problems.append(failed)
-        return (), "failed"
-    complaints = tool_errors.parse(run.stderr, "rdma")
-    if run.rc != 0:
-        # A kernel or container without RDMA netlink: sysfs still has everything.
-        problems.extend(complaints)
-        return (), "failed"
-    try:
-        return rdma.parse_links(run.stdout), "used"
-    except ParseError as error:
-        problems.append(ToolProblem("rdma", "error", str(error), "unreadable"))
-        return (), "failed"
-
-
-def _with_netdevs(hca: Hca, links: Tuple[rdma.RdmaLink, ...]) -> Hca:
-    names = {device.name for device in hca.net_devices}
-    extra = tuple(
-        NetDevice(name=link.netdev, port=link.port, kind="ethernet")
-        for link in links
-        if link.device == hca.name and link.netdev and link.netdev not in names
-    )
-    return replace(hca, net_devices=hca.net_devices + extra) if extra else hca
-
-
-def _as_hcas(links: Tuple[rdma.RdmaLink, ...]) -> Tuple[Hca, ...]:
-    ports: Dict[str, List[Port]] = {}
-    for link in links:
-        port = Port(link.port, state=link.state, phys_state=link.phys_state, lid=link.lid, sm_lid=link.sm_lid)
-        ports.setdefault(link.device, []).append(port)
-    return tuple(Hca(name=name, ports=tuple(found)) for name, found in ports.items())
-
-
-def _disagreements(hcas: Tuple[Hca, ...], views: List[Tuple[str, Tuple[Hca, ...]]]) -> Tuple[Dict[str, str], ...]:
-    found: List[Dict[str, str]] = []
-    ours = {hca.name: hca for hca in hcas}
-    for source, theirs in views:
-        others = {hca.name: hca for hca in theirs}
-        for name in sorted(set(ours) ^ set(others)):
-            seen = name in ours
-            found.append(_entry(name, "presence", "sysfs", seen, source, not seen))
-        for name in sorted(set(ours) & set(others)):
-            if source == "ibstat":
-                for field in _IBSTAT_FIELDS:
-                    _compare(found, name, field, ours[name], source, others[name])
-            _compare_ports(found, ours[name], source, others[name])
-    return tuple(found)
-
-
-def _compare_ports(found: List[Dict[str, str]], ours: Hca, source: str, theirs: Hca) -> None:
-    numbered = {port.number: port for port in theirs.ports}
-    for port in ours.ports:
-        other = numbered.get(port.number)
-        if other is None:
-            continue
-        for field in _PORT_FIELDS if source == "ibstat" else _RDMA_FIELDS:
-            # LIDs and the port GUID mean nothing on Ethernet, and the sources fill them differently.
-            if port.link_layer == "Ethernet" and field in ("lid", "sm_lid", "port_guid"):
-                continue
-            _compare(found, "%s port %d" % (ours.name, port.number), field, port, source, other)
-
-
-def _compare(found: List[Dict[str, str]], subject: str, field: str, ours: Any, source: str, theirs: Any) -> None:
-    mine, other = getattr(ours, field), getattr(theirs, field)
-    if mine is None or other is None or mine == other:
-        return
-    if field in ("lid", "sm_lid") and {mine, other} <= {0, 0xFFFF}:
-        return  # two ways to say that there is none
-    if field == "rate_gbps" and int(mine) == int(other):
-        return  # ibstat prints whole numbers
-    found.append(_entry(subject, field, "sysfs", mine, source, other))
-
-
-def _entry(subject: str, field: str, first: str, mine: Any, second: str, other: Any) -> Dict[str, str]:
-    return {"subject": subject, "field": field, first: str(mine), second: str(other)}
+    if source == "ibstat":
+        return tools_view.from_ibstat(runner, timeout)
+    return tools_view.cross_checked(node, root, runner, timeout)

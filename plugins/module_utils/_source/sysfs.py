@@ -13,7 +13,15 @@ import os
 from dataclasses import replace
 from typing import Dict, List, Optional, Tuple
 
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Gid, Hca, NetDevice, Node, Port, Umad
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import (
+    Gid,
+    Hca,
+    NetDevice,
+    Node,
+    Pkey,
+    Port,
+    Umad,
+)
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.products import product_name, vendor_name
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sysfs
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.files import Files
@@ -207,12 +215,11 @@ def _port(files: Files, place: str, number: int) -> Port:
 def _gids(files: Files, place: str) -> Tuple[Tuple[Gid, ...], Optional[str]]:
     """The GIDs that are set, and the port GUID: the interface identifier of GID 0, zero included."""
     found = []
-    port_guid = None
-    for name in sorted(files.names(place + "/gids"), key=_natural):
-        raw = files.read("%s/gids/%s" % (place, name)) or ""
-        if name == "0" and raw.count(":") == 7:
-            port_guid = sysfs.guid_of_gid(raw.lower())
-        value = sysfs.gid(raw)
+    table = files.read_all(place + "/gids")
+    first = table.get("0") or ""
+    port_guid = sysfs.guid_of_gid(first.lower()) if first.count(":") == 7 else None
+    for name in sorted(table, key=_natural):
+        value = sysfs.gid(table[name] or "")
         if value is not None and name.isdigit():
             # Reading the attributes of an empty entry is an error to the kernel, so only set ones are asked.
             kind = files.read("%s/gid_attrs/types/%s" % (place, name))
@@ -221,21 +228,17 @@ def _gids(files: Files, place: str) -> Tuple[Tuple[Gid, ...], Optional[str]]:
     return tuple(found), port_guid
 
 
-def _pkeys(files: Files, place: str):  # type: ignore[no-untyped-def]
-    found = []
-    for name in sorted(files.names(place + "/pkeys"), key=_natural):
-        if name.isdigit():
-            entry = sysfs.pkey(int(name), files.read("%s/pkeys/%s" % (place, name)) or "")
-            if entry is not None:
-                found.append(entry)
-    return tuple(found)
+def _pkeys(files: Files, place: str) -> Tuple[Pkey, ...]:
+    """The P_Keys that are set; the table may have holes."""
+    table = files.read_all(place + "/pkeys")
+    entries = (sysfs.pkey(int(name), table[name] or "") for name in sorted(table, key=_natural) if name.isdigit())
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _counters(files: Files, place: str) -> Optional[Dict[str, Optional[int]]]:
-    """Counter name to value; ``None`` when there is no such directory."""
-    names = files.names(place)
-    if not names:
-        return None
-    # A counter that cannot be read (no PMA behind a virtual function) is unknown, not an error of the device.
-    quiet = Files(files.root)
-    return {name: sysfs.counter(quiet.read(place + "/" + name) or "") for name in names}
+    """Counter name to value; ``None`` when there is no such directory.
+
+    A counter that cannot be read (no PMA behind a virtual function) is unknown, not an error of the device.
+    """
+    table = files.read_all(place)
+    return {name: sysfs.counter(table[name] or "") for name in sorted(table)} or None
