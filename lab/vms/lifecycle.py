@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
 import time
+from pathlib import Path
 
 from rdmalab.errors import LabError
 from rdmalab.state import run, stop, wait_until
@@ -18,6 +20,8 @@ from rdmalab.state import run, stop, wait_until
 from . import guest, image, qemu, ssh
 from .state import RUN, VmLab
 
+# Colours, and what the firmware and systemd write to place the cursor.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[c78])")
 TOOLS = (qemu.QEMU, "mmdebstrap", "mkfs.ext4", "ssh", "ssh-keygen")
 
 
@@ -53,7 +57,7 @@ def up(lab: VmLab, count: int, accel: str, memory_mib: int, patience: float) -> 
         lab.save({"accel": chosen, "device": guest.DEVICE, "image": str(files.dir), "vms": vms})
         deadline = time.monotonic() + patience
         for host in vms:
-            wait_usable(lab, host, deadline)
+            wait_usable(lab, host, deadline, lab.failed / lab.console(host).name)
     except BaseException as reason:
         if isinstance(reason, LabError):
             _keep_consoles(lab)
@@ -69,13 +73,16 @@ def _refuse_existing(lab: VmLab) -> None:
     raise LabError(f"VMs of the name {lab.name!r} {state}: take them down with `lab/vm down --name {lab.name}`")
 
 
-def wait_usable(lab: VmLab, host: str, deadline: float, not_boot: str = "") -> None:
-    """Wait until the VM answers on ssh, in another boot than ``not_boot``, and systemd has started everything."""
+def wait_usable(lab: VmLab, host: str, deadline: float, log: Path, not_boot: str = "") -> None:
+    """Wait until the VM answers on ssh, in another boot than ``not_boot``, and systemd has started everything.
+
+    ``log`` is where the console log will be when somebody reads the error message.
+    """
     port = lab.load()["vms"][host]["port"]
     began = said = time.monotonic()
     while True:
         if host not in lab.processes():
-            raise LabError(f"{host}: QEMU ended during the boot.{_console_tail(lab, host)}")
+            raise LabError(f"{host}: QEMU ended during the boot.{_console_tail(lab, host, log)}")
         if ssh.answers(port):
             boot, state = _boot_and_state(lab, host, max(10.0, deadline - time.monotonic()))
             if boot and boot != not_boot:
@@ -85,10 +92,12 @@ def wait_usable(lab: VmLab, host: str, deadline: float, not_boot: str = "") -> N
                     failed = ssh.call(
                         lab, host, "systemctl --failed --no-legend --plain | cut -d' ' -f1"
                     ).stdout.split()
-                    raise LabError(f"{host}: booted, but units failed: {', '.join(failed)}.{_console_tail(lab, host)}")
+                    raise LabError(
+                        f"{host}: booted, but units failed: {', '.join(failed)}.{_console_tail(lab, host, log)}"
+                    )
         now = time.monotonic()
         if now > deadline:
-            raise LabError(f"{host}: not usable after {now - began:.0f} s.{_console_tail(lab, host)}")
+            raise LabError(f"{host}: not usable after {now - began:.0f} s.{_console_tail(lab, host, log)}")
         if now - said > 60:
             print(f"{host}: still booting after {now - began:.0f} s", file=sys.stderr, flush=True)
             said = now
@@ -104,13 +113,14 @@ def _boot_and_state(lab: VmLab, host: str, patience: float) -> tuple[str, str]:
     return "", ""
 
 
-def _console_tail(lab: VmLab, host: str, lines: int = 15) -> str:
+def _console_tail(lab: VmLab, host: str, log: Path, lines: int = 15) -> str:
     try:
         text = lab.console(host).read_text(errors="replace")
     except OSError:
-        return " It wrote nothing to its console."
-    shown = "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
-    return f" The console log is kept in {lab.failed}; its end:\n{shown}" if shown else " Its console log is empty."
+        text = ""
+    plain = [_ESCAPES.sub("", line).rstrip() for line in text.splitlines()]
+    shown = "\n".join(f"    {line}" for line in [line for line in plain if line][-lines:])
+    return f" Its console log is {log}; the end:\n{shown}" if shown else " It wrote nothing to its console."
 
 
 def reboot(lab: VmLab, host: str, patience: float) -> None:
@@ -124,7 +134,7 @@ def reboot(lab: VmLab, host: str, patience: float) -> None:
     # A login into a system that is going down hangs: wait for its sshd to go first, unless that was too quick to see.
     port = lab.load()["vms"][host]["port"]
     wait_until(lambda: not ssh.answers(port), 15)
-    wait_usable(lab, host, time.monotonic() + patience, not_boot=before)
+    wait_usable(lab, host, time.monotonic() + patience, lab.console(host), not_boot=before)
 
 
 def down(lab: VmLab) -> bool:
