@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down venv venv-test test unit lint sanity lab-test bench docs
+.PHONY: help demo demo-down venv venv-test test unit lint sanity lab-test vm-test bench docs
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,6 +39,7 @@ venv-test:
 
 test: venv-test ## Every test
 	@lab/install-host-packages
+	@lab/install-vm-packages
 	@$(BIN)/python -m pytest
 
 unit: venv-test ## Unit tests only
@@ -53,6 +54,10 @@ sanity: venv-test ## ansible-test sanity and the other Pythons
 lab-test: venv-test ## Tests against booted hosts
 	@lab/install-host-packages
 	@$(BIN)/python -m pytest tests/lab
+
+vm-test: venv-test ## Tests against virtual machines
+	@lab/install-vm-packages
+	@$(BIN)/python -m pytest tests/vm
 
 bench: venv-test ## Measure: cost of hca_info, module calls per host
 	@$(BIN)/python tests/benchmarks/bench.py

@@ -42,6 +42,7 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_version
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.change import NEEDS
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.report import document, terminal
 
 # Actions that run on the controller only and cost a host nothing.
@@ -136,8 +137,8 @@ class CallbackModule(CallbackBase):
         variables = result.task_fields.get("vars") or {}
         for name, value in variables.items():
             if _NEEDS.match(name):
-                return value if isinstance(value, str) and re.match(r"^[a-z_]+$", value) else "service_restart"
-        return "nothing"
+                return value if value in NEEDS else "service_restart"
+        return document.NOTHING
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Write the document and print the summary."""

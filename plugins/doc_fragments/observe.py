@@ -14,8 +14,9 @@ options:
   source:
     description:
       - Where to look.
-      - V(auto) reads sysfs, and asks C(ibstat) and C(rdma) as well when O(sysfs_path) is V(/sys). What the tools add
-        is taken over; where they disagree with sysfs, both values are reported.
+      - V(auto) reads sysfs, and asks C(ibstat), C(rdma) and C(ibv_devinfo) as well when O(sysfs_path) is V(/sys). What
+        the tools add (network devices of RoCE ports, MTUs) is taken over; where they disagree with sysfs, both values
+        are reported. A tool that is not installed is not missed.
       - V(sysfs) reads sysfs only. It needs no tool.
       - V(ibstat) reads the output of C(ibstat) only, which shows no width, no speed name, no PCI address and no
         counters.

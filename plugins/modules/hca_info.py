@@ -17,7 +17,7 @@ description:
 author:
   - The rdma.infiniband contributors (@rdma)
 requirements:
-  - Linux with sysfs. C(ibstat) and C(rdma) are used where they are installed.
+  - Linux with sysfs. C(ibstat), C(rdma) and C(ibv_devinfo) are used where they are installed.
 extends_documentation_fragment:
   - rdma.infiniband.observe
   - rdma.infiniband.observe.read_only

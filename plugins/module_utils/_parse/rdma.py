@@ -1,9 +1,9 @@
 # Copyright (c) 2026, the rdma.infiniband contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``rdma`` (iproute2) output to links and devices. Private to the collection. Pure.
+"""``rdma link`` (iproute2) output to links. Private to the collection. Pure.
 
-Formats: iproute2 rdma/link.c and rdma/dev.c, ``-j`` and text. iproute2 5.0 and older write ``mlx5_0/1`` into the
+Format: iproute2 rdma/link.c, ``-j`` and text. iproute2 5.0 and older write ``mlx5_0/1`` into the
 JSON ``ifname`` and put ``0/1: `` before the name in text.
 """
 
@@ -55,18 +55,6 @@ class RdmaLink:
         return PHYS_STATES.get(self.physical_state or "", self.physical_state)
 
 
-@dataclass(frozen=True)
-class RdmaDevice:
-    """One entry of ``rdma dev``."""
-
-    name: str
-    node_type: Optional[str] = None
-    protocol: Optional[str] = None
-    firmware: Optional[str] = None
-    node_guid: Optional[str] = None
-    sys_image_guid: Optional[str] = None
-
-
 def parse_links(text: str) -> Tuple[RdmaLink, ...]:
     """``rdma link`` as JSON or text; several samples of one port stay several links, in order."""
     stripped = text.strip()
@@ -85,25 +73,6 @@ def parse_links(text: str) -> Tuple[RdmaLink, ...]:
     if not links:
         raise ParseError("rdma", "no link in the output of 'rdma link'", unknown)
     return tuple(links)
-
-
-def parse_devices(text: str) -> Tuple[RdmaDevice, ...]:
-    """``rdma -j dev``."""
-    if not text.strip():
-        return ()
-    devices = []
-    for entry in _entries(text.strip()):
-        devices.append(
-            RdmaDevice(
-                name=_name(entry),
-                node_type=_text(entry, "node_type"),
-                protocol=_text(entry, "protocol"),
-                firmware=_text(entry, "fw"),
-                node_guid=_guid(_text(entry, "node_guid")),
-                sys_image_guid=_guid(_text(entry, "sys_image_guid")),
-            )
-        )
-    return tuple(devices)
 
 
 def _entries(text: str) -> List[Dict[str, Any]]:
@@ -168,9 +137,3 @@ def _integer(value: Any) -> Optional[int]:
     if isinstance(value, int):
         return value if value >= 0 else None
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else None
-
-
-def _guid(text: Optional[str]) -> Optional[str]:
-    """``a088:c203:00bb:0001`` to ``0xa088c20300bb0001``."""
-    digits = (text or "").replace(":", "").lower()
-    return "0x" + digits if re.match(r"^[0-9a-f]{16}$", digits) else None

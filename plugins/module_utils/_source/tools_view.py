@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the rdma.infiniband contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ibstat and rdma show, and where that differs from sysfs. Private to the collection.
+"""What ibstat, rdma and ibv_devinfo show, and where that differs from sysfs. Private to the collection.
 
 Loaded only where a tool is asked: compiling the tools' parsers costs every host more than reading its ports.
 """
@@ -12,7 +12,12 @@ from dataclasses import replace
 from typing import Any, Dict, List, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, NetDevice, Node, Port, ToolProblem
-from ansible_collections.rdma.infiniband.plugins.module_utils._parse import ibstat, rdma, tool_errors
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse import (
+    ibstat,
+    ibv_devinfo,
+    rdma,
+    tool_errors,
+)
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import sysfs
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, ToolRun
@@ -75,6 +80,7 @@ def cross_checked(node: Node, root: str, runner: Runner, timeout: float) -> Node
     if links:
         hcas = tuple(_with_netdevs(hca, links) for hca in hcas)
         views.append(("rdma", _as_hcas(links)))
+    hcas, sources["ibv_devinfo"] = _with_mtus(hcas, runner, timeout) if hcas else (hcas, "skipped")
     found = _disagreements(hcas, views)
     if found:
         # A port may have moved between the reads: only what still differs from a second look is a disagreement.
@@ -101,6 +107,24 @@ def _rdma_links(runner: Runner, timeout: float, problems: List[ToolProblem]) -> 
     except ParseError as error:
         problems.append(ToolProblem("rdma", "error", str(error), "unreadable"))
         return (), "failed"
+
+
+def _with_mtus(hcas: Tuple[Hca, ...], runner: Runner, timeout: float) -> Tuple[Tuple[Hca, ...], str]:
+    """The MTUs, which only verbs show. Without them nothing is missing that a check needs."""
+    run = runner(("ibv_devinfo",), timeout)
+    if run.failure is not None:
+        return hcas, "absent" if run.failure == "missing" else "failed"
+    mtus = ibv_devinfo.parse_mtus(run.stdout)
+    if not mtus:
+        return hcas, "failed"
+    changed = []
+    for hca in hcas:
+        ports = []
+        for port in hca.ports:
+            active, largest = mtus.get((hca.name, port.number), (None, None))
+            ports.append(replace(port, active_mtu_bytes=active, max_mtu_bytes=largest))
+        changed.append(replace(hca, ports=tuple(ports)))
+    return tuple(changed), "used"
 
 
 def _with_netdevs(hca: Hca, links: Tuple[rdma.RdmaLink, ...]) -> Hca:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.change import NEEDS, Change
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.cross_host import cross_host_findings
 
@@ -20,6 +21,7 @@ SCHEMA = "rdma.infiniband.report/1"
 # The order of a host's possible ends, from best to worst.
 STATUSES = ("ok", "findings", "failed", "unreachable", "no_result")
 _DIFF_LIMIT = 4000
+NOTHING = NEEDS[0]
 
 
 @dataclass
@@ -56,14 +58,8 @@ def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any], needs:
     diffs = result.get("diff") or []
     diffs = diffs if isinstance(diffs, list) else [diffs]
     parts = [part for part in diffs if isinstance(part, Mapping)]
-    return {
-        "what": what,
-        "task": task,
-        "before": _joined(part.get("before") for part in parts),
-        "after": _joined(part.get("after") for part in parts),
-        "disruptive": False,
-        "needs": needs,
-    }
+    before, after = (_joined(part.get(side) for part in parts) for side in ("before", "after"))
+    return {"task": task, **Change(what, before, after, needs=needs).to_dict()}
 
 
 def _joined(values: Iterable[Any]) -> str | None:
@@ -115,6 +111,6 @@ def _summary(hosts: Mapping[str, Mapping[str, Any]], shared: list[dict[str, str]
         "hosts": {status: sum(host["status"] == status for host in hosts.values()) for status in STATUSES},
         "findings": {level: sum(item["severity"] == level for item in findings) for level in reversed(SEVERITIES)},
         "changes": len(changes),
-        "pending": sum(entry["needs"] != "nothing" for entry in changes),
+        "pending": sum(entry["needs"] != NOTHING for entry in changes),
         "module_calls_per_host": max((host["module_calls"] for host in hosts.values()), default=0),
     }

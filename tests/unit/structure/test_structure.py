@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "modules": {"module_utils/_module"},
     "plugin_utils": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
     "filter": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
-    "callback": {"plugin_utils"},
+    "callback": {"module_utils/_model", "plugin_utils"},
     "doc_fragments": set(),
 }
 # Names that would tie the project to the place where it was written.

@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.infiniband.plugins.module_utils._parse import ibstat, rdma, sysfs, tool_errors
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse import (
+    ibstat,
+    ibv_devinfo,
+    rdma,
+    sysfs,
+    tool_errors,
+)
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -162,7 +168,7 @@ def test_hostile_text_never_crashes(text):
     tool_errors.parse(text)
     sysfs.rate(text), sysfs.numbered(text), sysfs.guid(text), sysfs.integer(text), sysfs.pkey(0, text)
     sysfs.pcie_speed(text), sysfs.pcie_width(text), sysfs.gid(text)
-    for function in (rdma.parse_links, rdma.parse_devices):
+    for function in (rdma.parse_links, ibv_devinfo.parse_mtus):
         try:
             function(text)
         except ParseError:
@@ -195,13 +201,6 @@ def test_rdma_links():
     (old,) = rdma.parse_links("3/1: mlx5_3/1: state ACTIVE physical_state LINK_UP netdev state\n")
     assert (old.device, old.port, old.state, old.netdev) == ("mlx5_3", 1, "ACTIVE", "state")
     assert rdma.parse_links("") == () and rdma.parse_links("[]") == () and rdma.parse_links("[{}]") == ()
-
-
-def test_rdma_devices():
-    (device,) = rdma.parse_devices(
-        '[{"ifname":"mlx5_0","node_type":"ca","fw":"28.43.2026","node_guid":"a088:c203:00bb:0001"}]'
-    )
-    assert (device.name, device.firmware, device.node_guid) == ("mlx5_0", "28.43.2026", "0xa088c20300bb0001")
 
 
 def test_truncated_rdma_json_is_an_error():
@@ -242,3 +241,24 @@ def test_complaints_have_causes(line, kind):
 
 def test_other_lines_are_no_complaints():
     assert tool_errors.parse("CA 'mlx5_0'\n  Rate: 400\nError counters: none\n") == ()
+
+
+DEVINFO = """hca_id:\tmlx5_0
+\ttransport:\t\t\tInfiniBand (0)
+\tphys_port_cnt:\t\t\t2
+\t\tport:\t1
+\t\t\tstate:\t\t\tPORT_ACTIVE (4)
+\t\t\tmax_mtu:\t\t4096 (5)
+\t\t\tactive_mtu:\t\t2048 (4)
+\t\tport:\t2
+\t\t\tmax_mtu:\t\tinvalid MTU (9)
+hca_id:\trxe0
+\t\tport:\t1
+\t\t\tmax_mtu:\t\t4096 (5)
+\t\t\tactive_mtu:\t\t1024 (3)
+"""
+
+
+def test_mtus():
+    assert ibv_devinfo.parse_mtus(DEVINFO) == {("mlx5_0", 1): (2048, 4096), ("rxe0", 1): (1024, 4096)}
+    assert ibv_devinfo.parse_mtus("No IB devices found\n") == {}

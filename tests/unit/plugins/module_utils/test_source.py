@@ -212,8 +212,11 @@ def test_agreeing_sources(tmp_path, monkeypatch):
     link = (
         '[{"ifname":"mlx5_0","port":1,"lid":11,"sm_lid":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"ibx"}]'
     )
-    node = live(tmp_path, monkeypatch, scripted(ibstat=ToolRun((), 0, text), rdma=ToolRun((), 0, link)))
-    assert node.sources == {"sysfs": "used", "ibstat": "used", "rdma": "used"}
+    mtu = "hca_id:\tmlx5_0\n\t\tport:\t1\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t2048 (4)\n"
+    tools = scripted(ibstat=ToolRun((), 0, text), rdma=ToolRun((), 0, link), ibv_devinfo=ToolRun((), 0, mtu))
+    node = live(tmp_path, monkeypatch, tools)
+    assert node.sources == {"sysfs": "used", "ibstat": "used", "rdma": "used", "ibv_devinfo": "used"}
+    assert (node.hcas[0].ports[0].active_mtu_bytes, node.hcas[0].ports[0].max_mtu_bytes) == (2048, 4096)
     assert node.disagreements == () and node.problems == ()
     assert [device.name for device in node.hcas[0].net_devices] == ["ib0", "ibx"]
 
