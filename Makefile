@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down venv venv-test test unit lint sanity lab-test vm-test bench docs
+.PHONY: help host-packages demo demo-down venv venv-test test unit lint sanity lab-test vm-test bench docs
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,8 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: ## Start the simulated cluster, deploy it, print the report, leave it running
-	@lab/install-host-packages
+demo: host-packages ## Start the simulated cluster, deploy it, print the report, leave it running
 	@mkdir -p .cache
 	@echo "preparing the virtual environment and the hosts' root file system"
 	@$(PYTHON) lab/lab rootfs > .cache/rootfs.log 2>&1 & rootfs=$$!; \
@@ -31,14 +30,16 @@ demo: ## Start the simulated cluster, deploy it, print the report, leave it runn
 demo-down: ## Remove every trace of the simulated cluster
 	@$(PYTHON) lab/lab down
 
-venv: ## The virtual environment, remade when the requirements change
+host-packages:
+	@lab/install-host-packages
+
+venv: host-packages ## The virtual environment, remade when the requirements change
 	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements.txt
 
-venv-test:
+venv-test: host-packages
 	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements-test.txt
 
 test: venv-test ## Every test
-	@lab/install-host-packages
 	@lab/install-vm-packages
 	@$(BIN)/python -m pytest
 
@@ -52,7 +53,6 @@ sanity: venv-test ## ansible-test sanity and the other Pythons
 	@$(BIN)/python -m pytest tests/sanity
 
 lab-test: venv-test ## Tests against booted hosts
-	@lab/install-host-packages
 	@$(BIN)/python -m pytest tests/lab
 
 vm-test: venv-test ## Tests against virtual machines

@@ -82,7 +82,8 @@ class CallbackModule(CallbackBase):
         inventory = getattr(manager, "_inventory", None)
         if inventory is not None:
             for host in inventory.get_hosts(play.hosts):
-                self._record(host.get_name())
+                if not _is_controller(host):
+                    self._record(host.get_name())
 
     def _record(self, host: str) -> document.HostRecord:
         return self._records.setdefault(host, document.HostRecord())
@@ -94,7 +95,7 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Take over what a failed check found, and the failure."""
         data = self._collect(result)
-        if ignore_errors:
+        if ignore_errors or _is_controller(result.host):
             return
         record = self._record(result.host.get_name())
         # The verify role fails a host because of the findings that are in the report already.
@@ -109,6 +110,8 @@ class CallbackModule(CallbackBase):
         self._record(result.host.get_name()).unreachable = str(result.result.get("msg", "no message"))
 
     def _collect(self, result: Any) -> dict[str, Any]:
+        if _is_controller(result.host):
+            return {}
         record = self._record(result.host.get_name())
         data = dict(result.result)
         action = str(result.task.resolved_action or result.task.action)
@@ -163,6 +166,11 @@ class CallbackModule(CallbackBase):
             self._display.warning(f"report_path: cannot write {path}: {error.strerror}. The summary below is complete.")
             path = ""
         self._display.display(terminal.render(report, path or None))
+
+
+def _is_controller(host: Any) -> bool:
+    """Whether this is the implicit localhost, on which playbooks check their input: no host of the cluster."""
+    return bool(getattr(host, "implicit", False))
 
 
 def _stamp(seconds: float) -> str:

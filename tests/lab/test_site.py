@@ -238,3 +238,12 @@ def test_an_unreachable_host_is_reported_and_never_clean(lab: Lab, tmp_path: Pat
     assert done.returncode == 4 and report["hosts"]["ghost"]["status"] == "unreachable", done.stdout
     assert report["hosts"]["node001"]["status"] == "ok"
     assert "UNREACHABLE ghost" in done.stdout
+
+
+@pytest.mark.parametrize("playbook", [SITE, VERIFY])
+def test_no_host_is_never_a_pass(lab: Lab, playbook: str) -> None:
+    done, report = lab.playbook(playbook, "-e", "infiniband_hosts=nothing", check=False)
+    assert done.returncode == 2 and report == {}
+    assert "infiniband_hosts: 'nothing' matches no host of this inventory" in " ".join(done.stdout.split())
+    done, _report = lab.playbook(playbook, check=False, RDMA_LAB_NAME="nolab")
+    assert done.returncode not in (0, 2) and "make demo" in done.stdout + done.stderr

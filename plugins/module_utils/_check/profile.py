@@ -119,6 +119,11 @@ def parse_profile(raw: Any, where: str = "infiniband_profile") -> Profile:
         _hca(reader, "%s.hcas[%d]" % (where, index), entry)
         for index, entry in enumerate(reader.sequence(where + ".hcas", top.get("hcas"), "HCA entries"))
     )
+    if isinstance(top.get("hcas", []), (list, tuple)) and not hcas:
+        # Without an entry everything would pass unseen. A host that shall have none says so with a count of 0.
+        reader.problem(
+            where + ".hcas", top.get("hcas"), "at least one entry; for a host without HCAs one with count: 0"
+        )
     memlock = _memlock(reader, where + ".memlock", top["memlock"]) if "memlock" in top else None
     if reader.problems:
         raise ProfileError("\n".join(reader.problems))
