@@ -98,10 +98,11 @@ def _reboot(options: argparse.Namespace) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="vm", description="Virtual machines with real verbs devices (soft-RoCE).")
+    which = "which set of VMs (default: demo)"
+    parser.add_argument("--name", default=os.environ.get("RDMA_LAB_VM_NAME", "demo"), help=which)
+    # Also after the command, where people expect it.
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--name", default=os.environ.get("RDMA_LAB_VM_NAME", "demo"), help="which set of VMs (default: demo)"
-    )
+    common.add_argument("--name", default=argparse.SUPPRESS, help=which)
     patience = argparse.ArgumentParser(add_help=False)
     patience.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="give up after (default: 300)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
