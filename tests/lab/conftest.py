@@ -20,6 +20,8 @@ import pytest
 
 from tests.conftest import REPOSITORY, skip_or_fail
 
+# Another name lets two test runs share a machine.
+NAME = os.environ.get("RDMA_TEST_LAB", "test")
 NEEDED = ("mmdebstrap", "systemd-nspawn", "ip", "ssh", "nsenter")
 
 
@@ -93,7 +95,7 @@ def lab_tools() -> None:
 @pytest.fixture(scope="session")
 def running_lab(lab_tools: None) -> Iterator[Lab]:
     """Four hosts on two leaves and two spines, with two subnet managers."""
-    lab = Lab("test")
+    lab = Lab(NAME)
     lab.run("up", "--hosts", "4", "--replace", timeout=600)
     try:
         yield lab

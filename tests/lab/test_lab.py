@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.lab.conftest import Lab, eventually
+from tests.lab.conftest import NAME, Lab, eventually
 
 pytestmark = pytest.mark.lab
+
+GONE, CRASH, FILE = (NAME[:6] + end for end in ("gn", "cr", "fi"))
 
 
 def sysfs(lab: Lab, host: str, device: str, name: str) -> str:
@@ -133,7 +135,7 @@ def test_bad_faults_are_refused(lab: Lab, arguments: tuple[str, ...], text: str)
 def test_it_refuses_a_second_lab_of_the_name(lab: Lab) -> None:
     done = lab.run("up", "--hosts", "1", check=False)
     assert done.returncode == 1
-    assert "exists already" in done.stderr and "lab/lab down --name test" in done.stderr
+    assert "exists already" in done.stderr and f"lab/lab down --name {NAME}" in done.stderr
     assert len(lab.status()["running"]) == 4, "the running lab is untouched"
 
 
@@ -162,15 +164,15 @@ def traces(name: str) -> dict[str, str]:
 
 def test_down_leaves_nothing_and_may_be_repeated(lab_tools: None) -> None:
     inotify = Path("/proc/sys/fs/inotify/max_user_instances").read_text()
-    other = Lab("gone")
+    other = Lab(GONE)
     other.run("up", "--hosts", "2", "--replace")
     try:
-        assert {"mounts", "processes", "links", "state"} <= set(traces("gone"))
+        assert {"mounts", "processes", "links", "state"} <= set(traces(GONE))
         names = other.run("inventory").stdout
         assert '"node002"' in names
     finally:
         other.run("down")
-    assert traces("gone") == {}
+    assert traces(GONE) == {}
     assert "was not up" in other.run("down").stdout
     if not Path("/run/rdma-lab").exists():
         assert Path("/proc/sys/fs/inotify/max_user_instances").read_text() == inotify
@@ -180,25 +182,25 @@ def test_down_leaves_nothing_and_may_be_repeated(lab_tools: None) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
 def test_a_crash_in_the_middle(lab_tools: None, how: signal.Signals) -> None:
-    other = Lab("crash")
+    other = Lab(CRASH)
     try:
         for seconds in (0.15, 0.4, random.uniform(0.5, 1.5)):
             process = subprocess.Popen(
-                [sys.executable, str(REPOSITORY / "lab/lab"), "up", "--name", "crash", "--hosts", "3"],
+                [sys.executable, str(REPOSITORY / "lab/lab"), "up", "--name", CRASH, "--hosts", "3"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
             time.sleep(seconds)
             os.kill(process.pid, how)
             process.communicate(timeout=60)
             if how == signal.SIGTERM and process.returncode != 0:
-                assert traces("crash") == {}, "an interrupted start cleans up after itself"
+                assert traces(CRASH) == {}, "an interrupted start cleans up after itself"
             other.run("down")
-            assert traces("crash") == {}
+            assert traces(CRASH) == {}
         assert "3 hosts" in other.run("up", "--hosts", "3", "--replace").stdout
         assert "2 hosts" in other.run("up", "--hosts", "2", "--replace").stdout, "--replace takes the old one down"
     finally:
         other.run("down")
-    assert traces("crash") == {}
+    assert traces(CRASH) == {}
 
 
 FABRIC = """#
@@ -229,7 +231,7 @@ Ca\t1 "H-a088c20300dd0200"\t\t# "; rm -rf <b>x</b>"
 
 def test_a_fabric_from_a_file(lab_tools: None, tmp_path: Path) -> None:
     (tmp_path / "site.txt").write_text(FABRIC)
-    other = Lab("file")
+    other = Lab(FILE)
     try:
         done = other.run("up", "--fabric", str(tmp_path / "site.txt"), "--subnet-managers", "1", "--replace")
         assert "2 hosts, 1 switches" in done.stdout and "what is this line" in done.stderr
@@ -242,4 +244,4 @@ def test_a_fabric_from_a_file(lab_tools: None, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("nothing\n")
     done = other.run("up", "--fabric", str(tmp_path / "empty.txt"), check=False)
     assert done.returncode == 1 and "must be the output of ibnetdiscover" in done.stderr
-    assert traces("file") == {}
+    assert traces(FILE) == {}
