@@ -85,8 +85,12 @@ def test_only_our_own_process_is_adopted(lab: VmLab) -> None:
     lab.pidfile("vm2").write_text("not a number\n")
     lab.adopt()
     assert lab.processes() == {}
-    ours = subprocess.Popen([sys.executable, "-c", "input()", "-pidfile", lab.pidfile("vm1")], stdin=subprocess.PIPE)
+    ours = subprocess.Popen(
+        [sys.executable, "-c", "import sys; print('runs', flush=True); sys.stdin.read()", "-pidfile", lab.pidfile("vm1")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
+        assert ours.stdout and ours.stdout.readline() == "runs\n"
         lab.pidfile("vm1").write_text(f"{ours.pid}\n")
         lab.adopt()
         assert lab.processes() == {"vm1": ours.pid}
