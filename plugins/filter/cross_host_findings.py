@@ -34,7 +34,7 @@ _value:
   elements: dict
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -45,6 +45,11 @@ def cross_host_findings(value: Any) -> list[dict[str, str]]:
     """The findings as plain data."""
     if not isinstance(value, Mapping):
         raise AnsibleFilterError(f"cross_host_findings takes a mapping of host name to overview, not {value!r}")
+    for host, devices in value.items():
+        if isinstance(devices, (str, Mapping)) or not isinstance(devices, Sequence):
+            raise AnsibleFilterError(f"cross_host_findings: {host}: {devices!r} is no list of devices")
+        if not all(isinstance(device, Mapping) for device in devices):
+            raise AnsibleFilterError(f"cross_host_findings: {host}: {devices!r} holds something that is no device")
     return [finding.to_dict() for finding in find(value)]
 
 

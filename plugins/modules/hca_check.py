@@ -31,13 +31,15 @@ options:
         of accepted versions), C(psid) (list of accepted PSIDs), C(pcie) (C(speed_gts) per lane and C(width) in lanes,
         for every link up to the root port), C(slots) (list of intended PCI addresses), C(uncabled_ports) (port numbers,
         or C(device/port), that are down by design), C(counters_max) (counter name to highest acceptable value)."
-      - What an entry does not mention is not judged.
+      - What an entry does not mention is not judged. What it mentions and the node does not show is a finding.
+      - Quote PCI addresses, GUIDs and firmware versions, since YAML reads some of them as numbers.
     type: dict
     required: true
   wait_s:
     description:
       - Seconds to wait for ports that are on their way up, such as after a reboot.
-      - A disabled port is not waited for. The wait ends as soon as every covered port is active.
+      - A disabled port, one in C(uncabled_ports) and one of the wrong link layer are not waited for.
+      - The wait ends as soon as every other covered port is active.
     type: float
     default: 0.0
   fail_on:
@@ -129,10 +131,82 @@ waited:
       type: list
       elements: str
 overview:
-  description: The devices in the few values that a report shows.
+  description: The devices in the few values that a report shows, whether covered or not.
   returned: always
   type: list
   elements: dict
+  contains:
+    name:
+      description: Name of the device. It may change at a reboot.
+      type: str
+      sample: mlx5_0
+    pci_address:
+      description: Its PCI address.
+      type: str
+      sample: "0000:13:00.0"
+    product:
+      description: Name of the product.
+      type: str
+      sample: ConnectX-7
+    hca_type:
+      description: What the driver calls the product.
+      type: str
+      sample: MT4129
+    psid:
+      description: Board and configuration of the card.
+      type: str
+      sample: MT_0000000838
+    firmware:
+      description: Version of the firmware that runs.
+      type: str
+      sample: 28.43.2026
+    node_guid:
+      description: Its node GUID.
+      type: str
+      sample: "0xa088c20300bb0001"
+    virtual_function:
+      description: Whether it is an SR-IOV virtual function.
+      type: bool
+    ports:
+      description: Its ports.
+      type: list
+      elements: dict
+      contains:
+        number:
+          description: Number of the port.
+          type: int
+        state:
+          description: Logical state.
+          type: str
+          sample: ACTIVE
+        phys_state:
+          description: Physical state.
+          type: str
+          sample: LinkUp
+        rate_gbps:
+          description: Rate in Gb/s.
+          type: float
+          sample: 400.0
+        width:
+          description: Width of the link.
+          type: str
+          sample: 4X
+        speed:
+          description: Name of the speed of a lane.
+          type: str
+          sample: NDR
+        link_layer:
+          description: V(InfiniBand) or V(Ethernet).
+          type: str
+        lid:
+          description: LID of the port.
+          type: int
+        sm_lid:
+          description: LID of the subnet manager.
+          type: int
+        port_guid:
+          description: GUID of the port.
+          type: str
 summary:
   description: One line for people.
   returned: always

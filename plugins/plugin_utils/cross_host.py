@@ -17,15 +17,16 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import 
 def cross_host_findings(overviews: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Finding]:
     """GUIDs that devices of two hosts share. ``overviews`` is host name to the ``overview`` of hca_info or hca_check.
 
+    Only devices with an InfiniBand port count: Ethernet and software devices make their GUIDs up from MAC addresses,
+    so that two of them on one network device, or in cloned virtual machines, share one.
+
     A cloned device repeats its node GUID and its port GUID: that is one finding for the pair of devices.
     """
     owners: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for host, devices in overviews.items():
         for device in devices:
-            guids = {device.get("node_guid")}
-            for port in device.get("ports") or ():
-                if port.get("link_layer") == "InfiniBand":
-                    guids.add(port.get("port_guid"))
+            ports = [port for port in device.get("ports") or () if port.get("link_layer") == "InfiniBand"]
+            guids = {port.get("port_guid") for port in ports} | ({device.get("node_guid")} if ports else set())
             for guid in guids - {None, ZERO_GUID}:
                 owners[str(guid)].add((host, str(device.get("name"))))
     findings = []

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.ports import (
+    has_zero_guid,
+    is_logical_down,
+    subject,
+)
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import ZERO_GUID, Hca, PcieHop
@@ -14,7 +19,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile imp
 
 
 def check_identity(intent: HcaIntent, hca: Hca) -> Tuple[Finding, ...]:
-    """Firmware, PSID, slot and node GUID of one HCA."""
+    """Firmware, PSID and slot of one HCA."""
     findings: List[Finding] = []
 
     def add(code: str, observed: str, expected: str) -> None:
@@ -29,9 +34,34 @@ def check_identity(intent: HcaIntent, hca: Hca) -> Tuple[Finding, ...]:
             add("NOT_OBSERVED", "no " + what, _one_of(wanted))
         elif wanted and shown not in wanted:
             add(code, "%s %s" % (what, shown), _one_of(wanted))
-    if hca.node_guid == ZERO_GUID:
-        add("GUID_ZERO", "node GUID " + ZERO_GUID, "a node GUID")
     return tuple(findings)
+
+
+def on_infiniband(hca: Hca) -> bool:
+    """Whether a subnet manager cares for the HCA's GUIDs. Ethernet and software devices make theirs up from MACs."""
+    return any(port.link_layer == "InfiniBand" for port in hca.ports)
+
+
+def check_guids(hca: Hca) -> Tuple[Finding, ...]:
+    """GUIDs that are zero. A logical link that is down for it is reported as that, see check_port."""
+    ports = [port for port in hca.ports if has_zero_guid(hca, port) and not is_logical_down(port)]
+    if not ports:
+        return ()
+    if hca.node_guid == ZERO_GUID:
+        return (
+            make("GUID_ZERO", hca.name, "node GUID " + ZERO_GUID, "a node GUID", device=hca.name, pci=hca.pci_address),
+        )
+    return tuple(
+        make(
+            "GUID_ZERO",
+            subject(hca, port),
+            "port GUID " + ZERO_GUID,
+            "a port GUID",
+            device=hca.name,
+            pci=hca.pci_address,
+        )
+        for port in ports
+    )
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -45,9 +75,19 @@ def check_pcie(intent: HcaIntent, hca: Hca, seen: Set[Tuple[str, str]]) -> Tuple
         return ()
     expected = _link_text(wanted.speed_gts, wanted.width)
     links = _links(hca.pcie.hops if hca.pcie else ())
-    if not any(link.speed_gts or link.width for link, _parent in links):
-        return (make("NOT_OBSERVED", hca.name, "no PCIe link", expected, device=hca.name, pci=hca.pci_address),)
+    card = links[0][0] if links else PcieHop("")
+    unknown = [
+        what
+        for what, shown, limit in (
+            ("speed", card.speed_gts, wanted.speed_gts),
+            ("width", card.width, wanted.width),
+        )
+        if limit is not None and shown is None
+    ]
     findings = []
+    if unknown:
+        observed = "no PCIe " + " and ".join(unknown)
+        findings.append(make("NOT_OBSERVED", hca.name, observed, expected, device=hca.name, pci=hca.pci_address))
     for position, (link, parent) in enumerate(links):
         where = "at the card" if position == 0 else "%d above the card" % position
         if position and position == len(links) - 1:
@@ -88,10 +128,12 @@ def _link_text(speed_gts: Optional[float], width: Optional[int]) -> str:
 
 
 def check_duplicates(hcas: Sequence[Hca]) -> Tuple[Finding, ...]:
-    """GUIDs that two devices of the host share: node GUIDs, and the port GUIDs of InfiniBand ports."""
+    """GUIDs that two InfiniBand devices of the host share, covered or not: the fabric suffers from both."""
     owners: Dict[str, List[str]] = {}
     by_name = {hca.name: hca for hca in hcas}
     for hca in hcas:
+        if not on_infiniband(hca):
+            continue
         guids = {hca.node_guid} | {port.port_guid for port in hca.ports if port.link_layer == "InfiniBand"}
         for guid in guids - {None, ZERO_GUID}:
             owners.setdefault(str(guid), []).append(hca.name)

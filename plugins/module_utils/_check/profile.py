@@ -26,12 +26,12 @@ LINK_LAYERS = ("InfiniBand", "Ethernet")
 PCIE_SPEEDS_GTS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)
 PCIE_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 
-_TYPE = re.compile(r"^\S+$")
-_PSID = re.compile(r"^[A-Z0-9_]{4,20}$")
-_PCI = re.compile(r"^(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-_GUID = re.compile(r"^0x[0-9a-f]{16}$")
-_FIRMWARE = re.compile(r"^\d+(?:\.\d+)+$")
-_SIZE = re.compile(r"^(\d+)\s*(|B|K|KiB|M|MiB|G|GiB)$")
+_TYPE = re.compile(r"^\S+\Z")
+_PSID = re.compile(r"^[A-Z0-9_]{4,20}\Z")
+_PCI = re.compile(r"^(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_GUID = re.compile(r"^0x[0-9a-f]{16}\Z")
+_FIRMWARE = re.compile(r"^\d+(?:\.\d+)+\Z")
+_SIZE = re.compile(r"^(\d+)\s*(|B|K|KiB|M|MiB|G|GiB)\Z")
 _SIZES = {"": 1, "B": 1, "K": 1024, "KiB": 1024, "M": 1024**2, "MiB": 1024**2, "G": 1024**3, "GiB": 1024**3}
 
 
@@ -85,6 +85,9 @@ class _Reader:
             return None
         if isinstance(value, str) and form.match(value):
             return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            # YAML reads 28.39, 41:00.0 and 0xa088c20300bb0001 as numbers, and what was written is lost.
+            allowed += ", in quotes, since YAML read a number"
         self.problem(where, value, allowed)
         return None
 
@@ -92,6 +95,12 @@ class _Reader:
         """One of the choices; ``None`` passes."""
         if value is None or (value in choices and not isinstance(value, bool)):
             return value
+        # Templates and INI inventories give digits as text.
+        same = [
+            item for item in choices if not isinstance(item, str) and isinstance(value, str) and _number(value) == item
+        ]
+        if same:
+            return same[0]
         self.problem(where, value, "one of " + ", ".join(str(item) for item in choices))
         return None
 
@@ -100,7 +109,9 @@ class _Reader:
         if value is None:
             return None
         kind: Callable[[Any], Any] = int if whole else float
-        if not isinstance(value, bool) and isinstance(value, (int, float, str)):
+        # int() also takes 4_0 and other scripts' digits, which nobody means.
+        plain = not isinstance(value, str) or (value.isascii() and "_" not in value)
+        if plain and not isinstance(value, bool) and isinstance(value, (int, float, str)):
             try:
                 number = kind(value)
                 if number >= low and number == float(value) and number != float("inf"):
@@ -108,6 +119,13 @@ class _Reader:
             except (ValueError, OverflowError):
                 pass
         self.problem(where, value, allowed)
+        return None
+
+
+def _number(text: str) -> Optional[float]:
+    try:
+        return float(text)
+    except ValueError:
         return None
 
 
@@ -148,7 +166,7 @@ def _hca(reader: _Reader, where: str, raw: Any) -> HcaIntent:
         if number is not None:
             counters[str(name)] = number
     name = reader.text(where + ".name", entry.get("name"), re.compile(r"\S"), "a text for messages")
-    return HcaIntent(
+    intent = HcaIntent(
         name=name or "HCA %s" % (match.type or match.psid or match.pci or match.device or match.guid),
         match=match,
         count=reader.number(where + ".count", entry.get("count"), True, 0, "a whole number of 0 or more"),
@@ -157,9 +175,7 @@ def _hca(reader: _Reader, where: str, raw: Any) -> HcaIntent:
             where + ".rate_gbps", entry.get("rate_gbps"), False, 1, "the port's rate in Gb/s as a number, such as 400"
         ),
         width=reader.choice(where + ".width", entry.get("width"), WIDTHS),
-        firmware=reader.texts(
-            where + ".firmware", entry.get("firmware"), _FIRMWARE, "quoted versions such as '28.39.1002'"
-        ),
+        firmware=reader.texts(where + ".firmware", entry.get("firmware"), _FIRMWARE, "versions such as 28.39.1002"),
         psid=reader.texts(where + ".psid", entry.get("psid"), _PSID, "PSIDs such as MT_0000000838"),
         pcie=PcieIntent(
             speed_gts=reader.choice(where + ".pcie.speed_gts", pcie.get("speed_gts"), PCIE_SPEEDS_GTS),
@@ -167,11 +183,26 @@ def _hca(reader: _Reader, where: str, raw: Any) -> HcaIntent:
         ),
         slots=tuple(
             full_address(slot)
-            for slot in reader.texts(where + ".slots", entry.get("slots"), _PCI, "PCI addresses such as 0000:41:00.0")
+            for slot in reader.texts(
+                where + ".slots", _lower(entry.get("slots")), _PCI, "PCI addresses such as 0000:41:00.0"
+            )
         ),
         uncabled_ports=_uncabled(reader, where + ".uncabled_ports", entry.get("uncabled_ports")),
         counters_max=counters,
     )
+    _check_count(reader, where, intent)
+    return intent
+
+
+def _check_count(reader: _Reader, where: str, intent: HcaIntent) -> None:
+    """A count that the entry itself makes impossible would fail every host for ever."""
+    count, match = intent.count, intent.match
+    if count is None:
+        return
+    if count > 1 and (match.pci or match.device or match.guid):
+        reader.problem(where + ".count", count, "1 or 0, since the entry's match names one device")
+    elif intent.slots and count > len(set(intent.slots)):
+        reader.problem(where + ".count", count, "at most the number of slots (%d)" % len(set(intent.slots)))
 
 
 def _match(reader: _Reader, where: str, raw: Any) -> Match:
@@ -197,6 +228,8 @@ def _match(reader: _Reader, where: str, raw: Any) -> Match:
 
 
 def _lower(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_lower(item) for item in value]
     return value.lower() if isinstance(value, str) else value
 
 
@@ -212,7 +245,8 @@ def _uncabled(reader: _Reader, where: str, raw: Any) -> Tuple[UncabledPort, ...]
         text = str(item) if not isinstance(item, bool) else ""
         device, _slash, port = text.rpartition("/")
         if port.isascii() and port.isdigit() and 1 <= int(port) <= 254:
-            found.append(UncabledPort(int(port), full_address(device) if _PCI.match(device) else device or None))
+            address = _lower(device)
+            found.append(UncabledPort(int(port), full_address(address) if _PCI.match(address) else device or None))
         else:
             reader.problem("%s[%d]" % (where, index), item, allowed)
     return tuple(found)

@@ -48,6 +48,29 @@ def matches(match: Match, hca: Hca) -> bool:
     return all(value is None or value == shown for value, shown in wanted)
 
 
+def undecided(match: Match, hca: Hca, only_ibstat: bool) -> Tuple[str, ...]:
+    """The selectors that may well match and whose value cannot be seen: ibstat lacks it, or the device is in trouble.
+
+    A value that is absent for another reason (Omni-Path has no hca_type) just does not match.
+    """
+    if bool(hca.virtual_function) and not match.virtual:
+        return ()
+    missing = []
+    for name, value, shown in (
+        ("type", match.type, hca.hca_type),
+        ("psid", match.psid, hca.psid),
+        ("pci", match.pci, hca.pci_address),
+        ("device", match.device, hca.name),
+        ("guid", match.guid, hca.node_guid),
+    ):
+        if value is None or value == shown:
+            continue
+        if shown is not None or not (hca.errors or (only_ibstat and name in ("psid", "pci"))):
+            return ()
+        missing.append(name)
+    return tuple(missing)
+
+
 def matches_function(match: Match, function: PciFunction) -> bool:
     """Whether a PCI function without an RDMA device would be one of this entry's HCAs, as far as PCI tells."""
     if bool(function.virtual_function) and not match.virtual:

@@ -42,7 +42,8 @@ _KINDS = (
         "error",
         "Wrong number of HCAs",
         "The number of HCAs that match an entry of the profile is not the one it asks for.",
-        "A card fell off the bus, or its slot is empty. See: lspci -d 15b3:; ls /sys/class/infiniband; dmesg | grep -i mlx5",
+        "Too few: a card fell off the bus, or its slot is empty. Too many: the profile's count is not what was bought. "
+        "See: lspci -d 15b3:; ls /sys/class/infiniband; dmesg | grep -i mlx5",
     ),
     FindingKind(
         "HCA_DRIVER_UNBOUND",
@@ -76,8 +77,9 @@ _KINDS = (
         "PORT_DISABLED",
         "error",
         "Port disabled",
-        "The physical link is administratively disabled.",
-        "Somebody disabled the port here or at the switch. See: ibstat {device} {port}; enable: ibportstate -C {device} -D 0 {port} enable",
+        "The physical link is administratively disabled. On Ethernet: its network device is not up.",
+        "Somebody disabled the port here or at the switch. See: ibstat {device} {port}; enable: ibportstate -C {device} "
+        "-D 0 {port} enable; on Ethernet: ip link set {netdev} up",
     ),
     FindingKind(
         "PORT_TRAINING",
@@ -107,6 +109,14 @@ _KINDS = (
         "The link is up and the port's logical state is DOWN: typical of a virtual function.",
         "The subnet manager is not virtualisation-enabled (virt_enabled 2), or the VF has no GUID or its policy is Down. "
         "See: ip link show; ibstat {device} {port}",
+    ),
+    FindingKind(
+        "PORT_NOT_UNCABLED",
+        "warning",
+        "Port up that is down by design",
+        "The profile lists the port in uncabled_ports and its link is up: the port is used and nobody judges it.",
+        "A cable was plugged into the wrong port, or the profile is out of date. See: iblinkinfo; then correct the "
+        "cable or uncabled_ports",
     ),
     FindingKind(
         "LINK_SPEED_DEGRADED",

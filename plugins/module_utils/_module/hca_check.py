@@ -37,7 +37,8 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = dict(
 def run_module() -> None:
     """Entry point of the module hca_check."""
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    if module.params["wait_s"] < 0:
+    # Written this way round, NaN is refused as well; infinity would wait for ever.
+    if not 0 <= module.params["wait_s"] < float("inf"):
         module.fail_json(msg="wait_s: %g is not allowed; give seconds of 0 or more" % module.params["wait_s"])
     try:
         profile = parse_profile(module.params["profile"], "profile")

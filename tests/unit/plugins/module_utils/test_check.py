@@ -115,76 +115,91 @@ def test_healthy_host_has_no_finding():
 DOWN = {"rate_gbps": 10.0, "speed": "SDR", "lid": 0xFFFF, "sm_lid": 0}
 
 
-@pytest.mark.parametrize(
-    ("observed", "expected"),
-    [
-        (with_port(state="DOWN", phys_state="Polling", **DOWN), ["PORT_DOWN"]),
-        (with_port(state="DOWN", phys_state="Sleep", **DOWN), ["PORT_DOWN"]),
-        (with_port(state="DOWN", phys_state="Disabled", **DOWN), ["PORT_DISABLED"]),
-        (with_port(state="DOWN", phys_state="PortConfigurationTraining", **DOWN), ["PORT_TRAINING"]),
-        (with_port(state="ACTIVE", phys_state="LinkErrorRecovery"), ["PORT_TRAINING"]),
-        (with_port(state="INIT", lid=0xFFFF, sm_lid=0), ["PORT_INIT_NO_SM"]),
-        (with_port(state="ARMED", sm_lid=0), ["PORT_ARMED"]),
-        (with_port(state="DOWN", lid=0xFFFF), ["PORT_LOGICAL_DOWN"]),
-        (with_port(state=None, errors=("state 'x' is not understood",)), ["DEVICE_UNREADABLE", "NOT_OBSERVED"]),
-        (with_port(rate_gbps=200.0, speed="HDR"), ["LINK_SPEED_DEGRADED"]),
-        (with_port(rate_gbps=100.0, width="1X"), ["LINK_WIDTH_DEGRADED"]),
-        (with_port(rate_gbps=200.0, width="2X"), ["LINK_WIDTH_DEGRADED"]),
-        (with_port(rate_gbps=2.5, width="1X", speed="SDR"), ["LINK_WIDTH_DEGRADED", "LINK_SPEED_DEGRADED"]),
-        (with_port(rate_gbps=800.0, speed="XDR"), ["LINK_RATE_UNEXPECTED"]),
-        (with_port(rate_gbps=200.0, width=None, speed=None), ["LINK_RATE_DEGRADED"]),
-        (with_port(rate_gbps=None, width=None, speed=None), ["NOT_OBSERVED"]),
-        (with_port(link_layer="Ethernet", lid=0, sm_lid=0), ["LINK_LAYER_MISMATCH"]),
-        (with_port(sm_lid=0), ["SM_LID_ZERO"]),
-        (with_port(lid=0xFFFF, sm_lid=0), ["LID_UNASSIGNED"]),
-        (with_port(port_guid=ZERO_GUID), ["GUID_ZERO"]),
-        (with_port(counters={"symbol_error": 11}), ["COUNTER_ABOVE_LIMIT"]),
-        (with_port(counters={"symbol_error": None}), ["NOT_OBSERVED"]),
-        (node(hca(firmware="28.39.1002")), ["FIRMWARE_MISMATCH"]),
-        (node(hca(firmware=None)), ["NOT_OBSERVED"]),
-        (node(hca(psid="DEL0000000013")), ["PSID_MISMATCH"]),
-        (node(hca(address="0000:c3:00.0")), ["HCA_WRONG_SLOT"]),
-        (node(hca(pcie=pcie("0000:13:00.0", speed=16.0))), ["PCIE_SPEED_DEGRADED"]),
-        (node(hca(pcie=pcie("0000:13:00.0", width=8))), ["PCIE_WIDTH_DEGRADED"]),
-        (node(hca(pcie=pcie("0000:13:00.0", root_width=8))), ["PCIE_WIDTH_DEGRADED"]),
-        (node(hca(pcie=None)), ["NOT_OBSERVED"]),
-        (node(hca(node_guid=ZERO_GUID)), ["GUID_ZERO"]),
-        (node(hca(number=2)), ["GUID_DUPLICATE"]),
-        (node(umad_abi=None), ["UMAD_MISSING"]),
-        (node(hca(errors=("mlx5_0 vanished while it was read",))), ["DEVICE_UNREADABLE"]),
-        (Node(umad_abi=5, sources={"sysfs": "used"}), ["NO_HCA"]),
-        (Node(sources={"sysfs": "used"}), ["NO_HCA"]),
-        (replace(node(), hcas=(hca(),)), ["HCA_COUNT"]),
-        (
-            replace(
-                node(), hcas=(hca(),), without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7"),)
-            ),
-            ["HCA_DRIVER_UNBOUND"],
+CASES = [
+    (with_port(state="DOWN", phys_state="Polling", **DOWN), ["PORT_DOWN"]),
+    (with_port(state="DOWN", phys_state="Sleep", **DOWN), ["PORT_DOWN"]),
+    (with_port(state="DOWN", phys_state="Disabled", **DOWN), ["PORT_DISABLED"]),
+    (with_port(state="DOWN", phys_state="PortConfigurationTraining", **DOWN), ["PORT_TRAINING"]),
+    (with_port(state="ACTIVE", phys_state="LinkErrorRecovery"), ["PORT_TRAINING"]),
+    (with_port(state="INIT", lid=0xFFFF, sm_lid=0), ["PORT_INIT_NO_SM"]),
+    (with_port(state="ARMED", sm_lid=0), ["PORT_ARMED"]),
+    (with_port(state="DOWN", lid=0xFFFF), ["PORT_LOGICAL_DOWN"]),
+    (with_port(state=None, errors=("state 'x' is not understood",)), ["DEVICE_UNREADABLE"]),
+    (with_port(state=None), ["NOT_OBSERVED"]),
+    (with_port(state="NEW"), ["NOT_OBSERVED"]),
+    (with_port(state="INIT", port_guid=ZERO_GUID, lid=0xFFFF, sm_lid=0), ["GUID_ZERO"]),
+    (with_port(state="DOWN", port_guid=ZERO_GUID, lid=0xFFFF), ["PORT_LOGICAL_DOWN"]),
+    (with_port(state="DOWN", phys_state="Polling", counters={"symbol_error": 9000}, **DOWN), ["PORT_DOWN"]),
+    (with_port(counters={}), ["NOT_OBSERVED"]),
+    (with_port(rate_gbps=200.0, speed="HDR"), ["LINK_SPEED_DEGRADED"]),
+    (with_port(rate_gbps=100.0, width="1X"), ["LINK_WIDTH_DEGRADED"]),
+    (with_port(rate_gbps=200.0, width="2X"), ["LINK_WIDTH_DEGRADED"]),
+    (with_port(rate_gbps=2.5, width="1X", speed="SDR"), ["LINK_WIDTH_DEGRADED", "LINK_SPEED_DEGRADED"]),
+    (with_port(rate_gbps=800.0, speed="XDR"), ["LINK_RATE_UNEXPECTED"]),
+    (with_port(rate_gbps=200.0, width=None, speed=None), ["LINK_RATE_DEGRADED"]),
+    (with_port(rate_gbps=None, width=None, speed=None), ["NOT_OBSERVED"]),
+    (with_port(link_layer="Ethernet", lid=0, sm_lid=0), ["LINK_LAYER_MISMATCH"]),
+    (with_port(sm_lid=0), ["SM_LID_ZERO"]),
+    (with_port(lid=0xFFFF, sm_lid=0), ["LID_UNASSIGNED"]),
+    (with_port(port_guid=ZERO_GUID), ["GUID_ZERO"]),
+    (with_port(counters={"symbol_error": 11}), ["COUNTER_ABOVE_LIMIT"]),
+    (with_port(counters={"symbol_error": None}), ["NOT_OBSERVED"]),
+    (node(hca(firmware="28.39.1002")), ["FIRMWARE_MISMATCH"]),
+    (node(hca(firmware=None)), ["NOT_OBSERVED"]),
+    (node(hca(psid="DEL0000000013")), ["PSID_MISMATCH"]),
+    (node(hca(address="0000:c3:00.0")), ["HCA_WRONG_SLOT"]),
+    (node(hca(pcie=pcie("0000:13:00.0", speed=16.0))), ["PCIE_SPEED_DEGRADED"]),
+    (node(hca(pcie=pcie("0000:13:00.0", width=8))), ["PCIE_WIDTH_DEGRADED"]),
+    (node(hca(pcie=pcie("0000:13:00.0", root_width=8))), ["PCIE_WIDTH_DEGRADED"]),
+    (node(hca(pcie=None)), ["NOT_OBSERVED"]),
+    (node(hca(pcie=pcie("0000:13:00.0", speed=None))), ["NOT_OBSERVED"]),
+    (node(hca(pcie=None, psid=None, firmware=None)), ["NOT_OBSERVED"]),
+    (node(hca(ports=())), ["NOT_OBSERVED"]),
+    (node(hca(node_guid=ZERO_GUID)), ["GUID_ZERO"]),
+    (node(hca(node_guid=ZERO_GUID, ports=(port(port_guid=ZERO_GUID),))), ["GUID_ZERO"]),
+    (node(hca(hca_type=None, errors=("mlx5_0 vanished while it was read",), ports=())), ["DEVICE_UNREADABLE"]),
+    (node(hca(number=2)), ["GUID_DUPLICATE"]),
+    (node(umad_abi=None), ["UMAD_MISSING"]),
+    (node(hca(errors=("mlx5_0 vanished while it was read",))), ["DEVICE_UNREADABLE"]),
+    (Node(umad_abi=5, sources={"sysfs": "used"}), ["NO_HCA"]),
+    (Node(sources={"sysfs": "used"}), ["NO_HCA"]),
+    (replace(node(), hcas=(hca(),)), ["HCA_COUNT"]),
+    (
+        replace(node(), hcas=(hca(),), without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7"),)),
+        ["HCA_DRIVER_UNBOUND"],
+    ),
+    (
+        replace(
+            node(),
+            hcas=(hca(),),
+            without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7", "mlx5_core"),),
         ),
-        (
-            replace(
-                node(),
-                hcas=(hca(),),
-                without_rdma=(PciFunction("0000:1b:00.0", "0x15b3", "0x1021", "ConnectX-7", "mlx5_core"),),
-            ),
-            ["HCA_VERBS_MISSING"],
-        ),
-        (
-            node(disagreements=({"subject": "mlx5_0", "field": "firmware", "sysfs": "a", "ibstat": "b"},)),
-            ["SOURCES_DISAGREE"],
-        ),
-        (
-            Node(sources={"ibstat": "partial"}, problems=(ToolProblem("ibstat", "error", "cut short", "unreadable"),)),
-            ["UNREADABLE_OUTPUT"],
-        ),
-        (
-            Node(sources={"ibstat": "partial"}, problems=(ToolProblem("ibstat", "fatal", "x", "umad_module_missing"),)),
-            ["UMAD_MISSING"],
-        ),
-    ],
-)
+        ["HCA_VERBS_MISSING"],
+    ),
+    (
+        node(disagreements=({"subject": "mlx5_0", "field": "firmware", "sysfs": "a", "ibstat": "b"},)),
+        ["SOURCES_DISAGREE"],
+    ),
+    (
+        Node(sources={"ibstat": "partial"}, problems=(ToolProblem("ibstat", "error", "cut short", "unreadable"),)),
+        ["UNREADABLE_OUTPUT"],
+    ),
+    (
+        Node(sources={"ibstat": "partial"}, problems=(ToolProblem("ibstat", "fatal", "x", "umad_module_missing"),)),
+        ["UMAD_MISSING"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("observed", "expected"), CASES)
 def test_one_cause_one_finding(observed, expected):
     assert codes(observed) == expected
+
+
+def test_every_code_is_produced_by_a_check():
+    """The other codes of the table have tests of their own below."""
+    elsewhere = {"IPOIB_DOWN", "PROFILE_AMBIGUOUS", "PORT_NOT_UNCABLED"}
+    assert {code for _observed, expected in CASES for code in expected} | elsewhere == set(FINDINGS)
 
 
 def test_split_cables_are_right_where_they_are_intended():
@@ -209,6 +224,38 @@ def test_ports_down_by_design():
     for listed in (2, "mlx5_0/2", "0000:13:00.0/2", "13:00.0/2"):
         assert codes(dark, profile_with(uncabled_ports=[listed])) == []
     assert codes(dark, profile_with(uncabled_ports=["mlx5_1/2"])) == ["PORT_DOWN"]
+
+
+def test_a_port_that_is_down_by_design_and_up():
+    for state in ("ACTIVE", "INIT"):
+        found = check_node(with_port(state=state), parse_profile(profile_with(uncabled_ports=["mlx5_0/1"])))
+        assert [(item.code, item.severity) for item in found] == [("PORT_NOT_UNCABLED", "warning")]
+
+
+def ethernet(state, phys_state, *devices):
+    dark = port(state=state, phys_state=phys_state, link_layer="Ethernet", lid=0, sm_lid=0)
+    card = hca(ports=(dark,), net_devices=devices)
+    return replace(node(), hcas=(card,))
+
+
+@pytest.mark.parametrize(
+    ("devices", "code", "waited"),
+    [
+        ((), "PORT_DOWN", 1),
+        ((NetDevice("eth0", 1, "ethernet", "down", False),), "PORT_DOWN", 1),
+        ((NetDevice("eth0", 1, "ethernet", "down", None),), "PORT_DISABLED", 0),
+        ((NetDevice("eth0", 2, "ethernet", "down", None),), "PORT_DOWN", 1),
+    ],
+)
+def test_an_ethernet_port_without_a_carrier_is_not_switched_off(devices, code, waited):
+    """Drivers show both as Disabled."""
+    profile = parse_profile(profile_with(count=1, link_layer="Ethernet"))
+    observed = ethernet("DOWN", "Disabled", *devices)
+    found = check_node(observed, profile)
+    assert [item.code for item in found] == [code]
+    assert len(training_ports(observed, profile)) == waited
+    if code == "PORT_DISABLED":
+        assert "ip link set eth0 up" in found[0].hint
 
 
 def test_other_devices_are_left_out_and_named():
@@ -259,6 +306,81 @@ def test_a_slow_link_shared_by_two_hcas_is_reported_once():
     assert [item.code for item in found] == ["PCIE_SPEED_DEGRADED"]
     assert "between 0000:11:00.0 and 0000:10:01.0 (at the root port)" in found[0].observed
     assert "0000:11:00.0" in found[0].hint
+
+
+def test_guids_of_ethernet_and_software_devices_come_from_macs():
+    twins = tuple(
+        hca(
+            name,
+            "0000:f0:00.0",
+            7,
+            pci_address=None,
+            pcie=None,
+            hca_type=None,
+            ports=(port(link_layer="Ethernet", lid=0, sm_lid=0),),
+        )
+        for name in ("rxe0", "siw0")
+    )
+    nameless = hca(
+        "mlx5_7", "0000:f1:00.0", node_guid=ZERO_GUID, ports=(port(link_layer="Ethernet"),), hca_type="MT4125"
+    )
+    assert codes(replace(node(), hcas=node().hcas + twins + (nameless,))) == []
+
+
+def test_a_module_that_is_not_loaded_is_one_finding():
+    functions = tuple(
+        PciFunction("0000:%s:00.0" % bus, "0x15b3", "0x1021", "ConnectX-7", "mlx5_core") for bus in ("13", "1b")
+    )
+    observed = Node(umad_abi=5, sources={"sysfs": "used"}, without_rdma=functions)
+    (found,) = check_node(observed, parse_profile(PROFILE))
+    assert (found.code, found.subject) == ("HCA_VERBS_MISSING", "2 devices of compute rail")
+    assert "0000:13:00.0, 0000:1b:00.0" in found.observed
+    one = replace(observed, without_rdma=functions[:1])
+    assert codes(one) == ["HCA_VERBS_MISSING", "HCA_COUNT"]
+
+
+def test_a_missing_card_names_its_empty_slot():
+    (found,) = check_node(replace(node(), hcas=(hca(),)), parse_profile(PROFILE))
+    assert (found.subject, found.observed) == ("compute rail", "1 (mlx5_0), nothing at 0000:1b:00.0")
+
+
+def test_a_foreign_device_does_not_stand_for_a_missing_card():
+    foreign = hca("hfi1_0", "0000:e1:00.0", 9, hca_type=None)
+    assert codes(replace(node(), hcas=(hca(), foreign))) == ["HCA_COUNT"]
+    vanished = replace(foreign, name="mlx5_9", errors=("mlx5_9 vanished while it was read",))
+    found = check_node(replace(node(), hcas=node().hcas + (vanished,)), parse_profile(PROFILE))
+    assert [(item.code, item.severity) for item in found] == [("DEVICE_UNREADABLE", "info")]
+
+
+def test_what_ibstat_does_not_show_is_not_missing_hardware():
+    bare = hca(pci_address=None, psid=None, pcie=None)
+    observed = Node(hcas=(replace(bare, ports=(port(width=None, counters={}),)),), sources={"ibstat": "used"})
+    (found,) = check_node(observed, parse_profile({"hcas": [{"name": "rail", "match": {"psid": "MT_0000000838"}}]}))
+    assert (found.code, found.subject, found.observed) == ("NOT_OBSERVED", "rail", "mlx5_0 without psid")
+    found = check_node(observed, parse_profile(profile_with(count=1)))
+    assert [(item.code, item.severity, item.observed) for item in found] == [
+        ("NOT_OBSERVED", "error", "no PSID, no slot, no PCIe speed and width"),
+        ("NOT_OBSERVED", "warning", "400 Gb/s (NDR), width not shown, no counter symbol_error"),
+    ]
+    cut = replace(observed, problems=(ToolProblem("ibstat", "error", "cut short", "unreadable"),))
+    assert [
+        item.code for item in check_node(cut, parse_profile({"hcas": [{"match": {"type": "MT4129"}, "count": 2}]}))
+    ] == ["UNREADABLE_OUTPUT"]
+    # A problem of a tool does not hide that sysfs shows nothing.
+    blank = Node(sources={"sysfs": "used"}, problems=cut.problems)
+    assert "NO_HCA" in codes(blank)
+
+
+def test_width_alone_can_be_judged():
+    narrow = with_port(rate_gbps=None, width="2X", speed=None)
+    narrow = replace(narrow, hcas=narrow.hcas[:1])
+    assert codes(narrow, profile_with(count=1, rate_gbps=None)) == ["LINK_WIDTH_DEGRADED"]
+    assert codes(narrow, profile_with(count=1, rate_gbps=None, width="1X")) == ["LINK_RATE_UNEXPECTED"]
+
+
+def test_a_port_of_the_wrong_link_layer_is_not_waited_for():
+    observed = with_port(state="DOWN", phys_state="Polling", link_layer="Ethernet")
+    assert training_ports(observed, parse_profile(PROFILE)) == ()
 
 
 def test_two_entries_that_claim_one_hca():
@@ -398,6 +520,19 @@ def test_severity_threshold():
         ({"pcie": {"speed": 32}}, "unknown key 'speed'"),
         ({"pcie": {"speed_gts": 31}}, "pcie.speed_gts: 31"),
         ({"slots": ["slot 1"]}, "PCI addresses such as"),
+        ({"slots": ["0000:13:00.0"]}, "count: 2 is not allowed; use at most the number of slots (1)"),
+        (
+            {"match": {"pci": "13:00.0"}},
+            "count: 2 is not allowed; use 1 or 0, since the entry's match names one device",
+        ),
+        (
+            {"match": {"pci": 2460.0}},
+            "match.pci: 2460.0 is not allowed; use a PCI address such as 0000:41:00.0, in quotes",
+        ),
+        ({"match": {"guid": 0xA088C20300BB0001}}, "16 hex digits, in quotes, since YAML read a number"),
+        ({"match": {"pci": "0000:13:00.0\n"}}, "match.pci"),
+        ({"count": "1_0"}, "count: '1_0'"),
+        ({"pcie": {"width": "wide"}}, "pcie.width: 'wide'"),
         ({"match": {}}, "at least one of type, psid, pci, device, guid"),
         ({"match": {"type": ""}}, "match.type: ''"),
         ({"match": {"pci": "41"}}, "match.pci: '41'"),
@@ -431,6 +566,18 @@ def test_good_profiles():
     )
     assert profile.hcas[0].match.pci == "0000:41:00.0" and profile.hcas[0].name == "HCA 0000:41:00.0"
     assert profile.memlock.soft_bytes == 64 * 1024**3
+    loose = parse_profile(
+        profile_with(
+            count="2",
+            rate_gbps="400",
+            pcie={"speed_gts": "32.0", "width": "16"},
+            slots=["0000:C3:00.0", "C4:00.0"],
+            uncabled_ports=["C3:00.0/2", 1],
+        )
+    ).hcas[0]
+    assert (loose.count, loose.rate_gbps, loose.pcie.speed_gts, loose.pcie.width) == (2, 400.0, 32.0, 16)
+    assert loose.slots == ("0000:c3:00.0", "0000:c4:00.0")
+    assert [(item.device, item.port) for item in loose.uncabled_ports] == [("0000:c3:00.0", 2), (None, 1)]
     assert parse_profile({**PROFILE, "memlock": {"soft": "unlimited"}}).memlock.soft_bytes is None
 
 
