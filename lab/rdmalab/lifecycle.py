@@ -144,9 +144,17 @@ def _wait_for_fabric(lab: Lab) -> None:
         return all(port["state"] == "Active" for port in ports.values())
 
     if not wait_until(active, 60, step=0.3):
-        raise LabError(
-            "the subnet manager did not bring every port to Active within 60 s; see `journalctl -u lab-opensm`"
-        )
+        raise LabError(f"the subnet manager did not bring every port to Active within 60 s.{_what_opensm_says(lab)}")
+
+
+def _what_opensm_says(lab: Lab) -> str:
+    """The ends of the subnet managers' journals, which go with the lab when it is taken down."""
+    text = ""
+    for host in lab.load()["subnet_managers"]:
+        done = in_host(lab, host, "journalctl", "--unit=lab-opensm", "--lines=6", "--no-pager", "-o", "cat", check=False)
+        log = in_host(lab, host, "tail", "-n", "4", "/var/log/opensm.log", check=False)
+        text += f"\n{host}: {done.stdout}{log.stdout}"
+    return text
 
 
 def in_host(lab: Lab, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
