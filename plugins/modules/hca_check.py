@@ -127,7 +127,7 @@ waited:
       description: Seconds waited.
       type: float
     reasons:
-      description: The ports that were not active yet, with their state.
+      description: The ports that were not active yet, with each state that they were seen in.
       type: list
       elements: str
 overview:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.host import check_node, training_ports
@@ -66,17 +66,17 @@ def run_module() -> None:
 def _settled(module: AnsibleModule, profile: Profile) -> Tuple[Node, Dict[str, Any]]:
     """The node once no covered port is on its way up, or when the time is over."""
     begin = time.monotonic()
-    reasons: List[str] = []
+    reasons: Dict[str, None] = {}  # in the order in which they were seen
     while True:
         node = observed(module)
         training = training_ports(node, profile)
         left = module.params["wait_s"] - (time.monotonic() - begin)
         if not training or left <= 0:
             break
-        reasons = list(training)
+        reasons.update(dict.fromkeys(training))
         time.sleep(min(POLL_SECONDS, left))
     seconds = round(time.monotonic() - begin, 1) if reasons else 0.0
-    return node, {"seconds": seconds, "reasons": reasons}
+    return node, {"seconds": seconds, "reasons": list(reasons)}
 
 
 def _counted(findings: Tuple[Finding, ...]) -> str:
