@@ -89,6 +89,9 @@ def test_a_healthy_host(run: Run, tmp_path: Path) -> None:
 
 
 CARD, OTHER = ndr_hca(0), ndr_hca(1)
+assert CARD.function and OTHER.function and CARD.ports[0].counters
+CARD_FUNCTION, OTHER_FUNCTION = CARD.function, OTHER.function
+ERROR_FREE = dict(CARD.ports[0].counters)
 NARROW = Link("32.0 GT/s PCIe", "8")
 HOSTS: dict[str, tuple[dict[str, Any], str, str]] = {
     # what is wrong: the host, the one code, what the hint tells to run
@@ -121,7 +124,7 @@ HOSTS: dict[str, tuple[dict[str, Any], str, str]] = {
                 CARD,
                 replace(
                     OTHER,
-                    function=replace(OTHER.function, link=NARROW, bridge_links={"0000:1a:00.0": NARROW}),
+                    function=replace(OTHER_FUNCTION, link=NARROW, bridge_links={"0000:1a:00.0": NARROW}),
                 ),
             ]
         },
@@ -130,11 +133,11 @@ HOSTS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "removed": ({"hcas": [CARD]}, "HCA_COUNT", "lspci -d 15b3:"),
     "unbound": (
-        {"hcas": [CARD], "functions": [replace(OTHER.function, driver=None)]},
+        {"hcas": [CARD], "functions": [replace(OTHER_FUNCTION, driver=None)]},
         "HCA_DRIVER_UNBOUND",
         "lspci -k -s 0000:1b:00.0",
     ),
-    "no verbs": ({"hcas": [CARD], "functions": [OTHER.function]}, "HCA_VERBS_MISSING", "modprobe mlx5_ib"),
+    "no verbs": ({"hcas": [CARD], "functions": [OTHER_FUNCTION]}, "HCA_VERBS_MISSING", "modprobe mlx5_ib"),
     "no umad": ({"hcas": [CARD, OTHER], "umad": False}, "UMAD_MISSING", "modprobe ib_umad"),
     "nothing": ({"rdma_core": False, "umad": False}, "NO_HCA", "lspci -d 15b3:"),
     "ethernet": ({"hcas": [CARD, replace(OTHER, ports=(ethernet_port(),))]}, "LINK_LAYER_MISMATCH", "LINK_TYPE_P1"),
@@ -163,7 +166,7 @@ def test_one_fault_one_finding(run: Run, tmp_path: Path, name: str) -> None:
 def test_a_switched_off_ethernet_interface(run: Run, tmp_path: Path) -> None:
     eth = FakeNetdev("eth0", type="1", operstate="down", carrier=None)
     dark = ethernet_port(state="1: DOWN", phys_state="3: Disabled")
-    card = replace(CARD, ports=(dark,), function=replace(CARD.function, netdevs=(eth,)))
+    card = replace(CARD, ports=(dark,), function=replace(CARD_FUNCTION, netdevs=(eth,)))
     build_tree(str(tmp_path), hcas=[card])
     storage = {"hcas": [{"match": {"device": "mlx5_0"}, "link_layer": "Ethernet"}]}
     result = run(profile=storage, wait_s=30)
@@ -173,7 +176,7 @@ def test_a_switched_off_ethernet_interface(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("fail_on", "fails"), [("info", True), ("warning", True), ("error", False), ("never", False)])
 def test_the_threshold(run: Run, tmp_path: Path, fail_on: str, fails: bool) -> None:
-    counters = {**CARD.ports[0].counters, "symbol_error": "77"}
+    counters = {**ERROR_FREE, "symbol_error": "77"}
     build_tree(str(tmp_path), hcas=[port_of(CARD, counters=counters), OTHER])
     result = run(fail_on=fail_on)
     assert codes(result) == ["COUNTER_ABOVE_LIMIT"]
