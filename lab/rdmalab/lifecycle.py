@@ -151,7 +151,9 @@ def _what_opensm_says(lab: Lab) -> str:
     """The ends of the subnet managers' journals, which go with the lab when it is taken down."""
     text = ""
     for host in lab.load()["subnet_managers"]:
-        done = in_host(lab, host, "journalctl", "--unit=lab-opensm", "--lines=6", "--no-pager", "-o", "cat", check=False)
+        done = in_host(
+            lab, host, "journalctl", "--unit=lab-opensm", "--lines=6", "--no-pager", "-o", "cat", check=False
+        )
         log = in_host(lab, host, "tail", "-n", "4", "/var/log/opensm.log", check=False)
         text += f"\n{host}: {done.stdout}{log.stdout}"
     return text

@@ -29,7 +29,7 @@ MASKED = (
     "fstrim.timer", "dpkg-db-backup.timer", "systemd-firstboot.service",
 )  # fmt: skip
 # Raise when the customisation below changes, so that old caches are not taken.
-REVISION = 5
+REVISION = 6
 
 
 def cache_dir() -> Path:
@@ -57,17 +57,29 @@ def ensure() -> Path:
             shutil.rmtree(leftover, ignore_errors=True)
         building = cache_dir() / f"building-{os.getpid()}"
         print(f"building the hosts' root file system ({SUITE}, {len(PACKAGES)} packages)", file=sys.stderr, flush=True)
-        run(
-            "mmdebstrap", "--variant=minbase", "--quiet", f"--include={','.join(PACKAGES)}",
-            SUITE, str(building), _mirror(),
-            env={**os.environ, "LC_ALL": "C"},
-        )  # fmt: skip
+        bootstrap(building, PACKAGES)
         _customise(building)
         os.rename(building, target)
     return target
 
 
-def _mirror() -> str:
+# In mount and process namespaces of its own: when the builder is killed, all that it started goes with it, and no
+# mount is left that the removal of the directory would walk into.
+_CONTAINED = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child")
+
+
+def bootstrap(root: Path, packages: tuple[str, ...], *options: str) -> None:
+    """A Debian root file system with these packages."""
+    run(
+        *_CONTAINED,
+        "mmdebstrap", "--variant=minbase", "--quiet", f"--include={','.join(packages)}",
+        *(f"--dpkgopt=path-exclude=/usr/share/{place}/*" for place in ("doc", "man", "locale")),
+        *options, SUITE, str(root), mirror(),
+        env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
+    )  # fmt: skip
+
+
+def mirror() -> str:
     """The archive that this machine itself uses."""
     text = ""
     for source in (*Path("/etc/apt").glob("sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))):
@@ -108,5 +120,3 @@ def _customise(root: Path) -> None:
         "Restart=on-failure\nRestartSec=300ms\nRestartPreventExitStatus=SIGKILL\nLimitMEMLOCK=8M\n"
     )
     (root / "var/cache/opensm").mkdir(parents=True, exist_ok=True)
-    for folder in ("var/cache/apt/archives", "usr/share/doc", "usr/share/man", "usr/share/locale"):
-        shutil.rmtree(root / folder, ignore_errors=True)

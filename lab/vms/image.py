@@ -81,16 +81,7 @@ def _build(building: Path) -> None:
     root, early = building / "root", building / "early"
     for files, mode in ((guest.EARLY_FILES, 0o644), (guest.EARLY_SCRIPTS, 0o755)):
         _write(early, files, mode)
-    run(
-        # In mount and process namespaces of its own: when the builder is killed, all that it started
-        # goes with it, and no mount is left that the removal of the directory would walk into.
-        "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child",
-        "mmdebstrap", "--variant=minbase", "--quiet", f"--include={','.join(guest.PACKAGES)}",
-        *(f"--dpkgopt=path-exclude=/usr/share/{place}/*" for place in ("doc", "man", "locale")),
-        f'--essential-hook=cp -a {shlex.quote(str(early))}/. "$1"/',
-        guest.SUITE, str(root), rootfs._mirror(),
-        env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
-    )  # fmt: skip
+    rootfs.bootstrap(root, guest.PACKAGES, f'--essential-hook=cp -a {shlex.quote(str(early))}/. "$1"/')
     _write(root, guest.FILES, 0o644)
     for command in guest.COMMANDS:
         run("chroot", str(root), "sh", "-euc", command, env={"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C"})

@@ -32,7 +32,7 @@ options:
     default: /sys
   timeout:
     description:
-      - Seconds after which a tool is ended. That it did not end is then reported.
+      - Seconds after which a tool is ended, above 0 and up to 3600. That it did not end is then reported.
     type: float
     default: 10.0
 """

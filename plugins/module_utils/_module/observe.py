@@ -41,9 +41,11 @@ def runner_of(module: AnsibleModule) -> Runner:
 
 def observed(module: AnsibleModule) -> Node:
     """Look at the host as the module's options say; fails the module when the source itself cannot be read."""
-    if module.params["timeout"] <= 0:
+    # Written this way round, "not a number" is refused as well.
+    if not 0 < module.params["timeout"] <= 3600:
         module.fail_json(
-            msg="timeout: %g is not allowed; give the seconds as a number above 0" % module.params["timeout"]
+            msg="timeout: %g is not allowed; give the seconds as a number above 0 and up to 3600"
+            % module.params["timeout"]
         )
     try:
         return observe(
