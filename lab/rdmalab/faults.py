@@ -96,6 +96,8 @@ def restore(lab: Lab, host: str | None, device: str | None) -> str:
     if host is None:
         for manager in lab.load()["subnet_managers"]:
             lifecycle.in_host(lab, manager, "systemctl", "start", "lab-opensm.service")
+        if lab.load()["subnet_managers"] and not lifecycle.settle(lab):
+            raise LabError("undid the faults, but ports still wait for a subnet manager; see lab/lab status")
     return f"undid the faults of {' '.join(item for item in (host, device) if item) or 'the whole lab'}"
 
 
@@ -139,6 +141,7 @@ def subnet_manager(lab: Lab, host: str, action: str) -> str:
         return f"killed OpenSM on {host}"
     lifecycle.in_host(lab, host, "systemctl", "reset-failed", "lab-opensm.service", check=False)
     lifecycle.in_host(lab, host, "systemctl", "start", "lab-opensm.service")
+    lifecycle.settle(lab)
     return f"started OpenSM on {host}"
 
 
