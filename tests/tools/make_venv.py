@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes a virtual environment from a requirements file, and nothing when it is made from this very file already.
 
-Usage: make_venv.py DIRECTORY REQUIREMENTS. Standard library only: it runs before anything is installed.
+Usage: make_venv.py DIRECTORY REQUIREMENTS. Standard library only: it runs before anything is installed. What an
+interrupted run left is completed by the next one, or made anew when its Python does not run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+# ansible-core 2.19, the oldest that is supported, runs on this Python.
+LOWEST = (3, 11)
+
 
 def text_of(requirements: Path) -> str:
     """The file with the files that it includes."""
@@ -23,33 +27,48 @@ def text_of(requirements: Path) -> str:
     return "\n".join(parts)
 
 
+def works(python: Path) -> bool:
+    """Whether this interpreter starts and has pip; half an environment has one without the other."""
+    try:
+        return subprocess.run([str(python), "-c", "import pip"], check=False, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def digest(requirements: Path) -> str:
+    """What the environment depends on."""
+    return hashlib.sha256((sys.version + text_of(requirements)).encode()).hexdigest()
+
+
+def is_made(venv: Path, requirements: Path) -> bool:
+    """Whether these requirements, or wider ones that include them, were installed to the end."""
+    # What the tests need includes what the demo needs.
+    wider = requirements.parent / "requirements-test.txt"
+    for file in {requirements, wider} if requirements.name == "requirements.txt" else {requirements}:
+        stamp = venv / "stamps" / file.name
+        if stamp.exists() and file.exists() and stamp.read_text() == digest(file):
+            return works(venv / "bin" / "python")
+    return False
+
+
 def main(venv: Path, requirements: Path) -> None:
     """Make it."""
-    python = venv / "bin" / "python"
-    stamps = venv / "stamps"
-    digest = hashlib.sha256((sys.version + text_of(requirements)).encode()).hexdigest()
-    stamp = stamps / requirements.name
-    # What the tests need includes what the demo needs.
-    wider = stamps / "requirements-test.txt"
-    if python.exists() and stamp.exists() and stamp.read_text() == digest:
+    if sys.version_info < LOWEST:
+        wanted, found = (".".join(map(str, version[:2])) for version in (LOWEST, sys.version_info))
+        sys.exit(f"{sys.executable} is Python {found}; the controller needs {wanted} or newer: make PYTHON=/path/to/it")
+    if is_made(venv, requirements):
         return
-    if requirements.name == "requirements.txt" and wider.exists() and python.exists():
-        included = hashlib.sha256((sys.version + text_of(requirements.parent / wider.name)).encode()).hexdigest()
-        if wider.read_text() == included:
-            return
     print(f"installing {requirements.name} into {venv}", flush=True)
-    if (
-        subprocess.run([str(python), "-c", "pass"], check=False, capture_output=True).returncode
-        if python.exists()
-        else True
-    ):
+    python = venv / "bin" / "python"
+    if not works(python):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
     subprocess.run(
         [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
         check=True,
     )
-    stamps.mkdir(exist_ok=True)
-    stamp.write_text(digest)
+    stamp = venv / "stamps" / requirements.name
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(digest(requirements))
 
 
 if __name__ == "__main__":

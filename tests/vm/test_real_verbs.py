@@ -53,6 +53,10 @@ def test_hca_info_sees_the_soft_device(vm: Vm) -> None:
     assert device["pci_address"] is None
     (port,) = device["ports"]
     assert (port["link_layer"], port["state"]) == ("Ethernet", "ACTIVE")
+    assert (port["active_mtu_bytes"], port["max_mtu_bytes"]) == (4096, 4096)
+    assert [netdev["name"] for netdev in device["net_devices"]] == ["wire0"]
+    assert result["node"]["sources"] == {"sysfs": "used", "ibstat": "used", "rdma": "used", "ibv_devinfo": "used"}
+    assert result["findings"] == [] and result["node"]["disagreements"] == []
 
 
 def test_traffic_inside_one_vm(vm: Vm) -> None:
