@@ -92,9 +92,9 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
     for item in machines:
         hosts.attach(lab, item.host, addresses[item.host], len(item.cards))
     for number, host in enumerate(data["subnet_managers"], 1):
+        # One after the other: two that discover the fabric at the same time may wait for each other for ever.
         hosts.spread_pids(lab, host, PID_SPREAD * number + lab.pid_offset)
         in_host(lab, host, "systemctl", "start", "lab-opensm.service")
-    if data["subnet_managers"]:
         _wait_for_fabric(lab)
 
 

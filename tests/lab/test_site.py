@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_check_predicts_converge_and_the_second_run_changes_nothing(lab: Lab) ->
     assert pending == {OUR_FILES[1]}, "a service that was not restarted is pending"
     after = {host: etc(lab, host) for host in HOSTS}
     done, second = lab.playbook(SITE)
-    assert changes(second) == set() and done.stdout.count("changed=0") == len(HOSTS)
+    assert changes(second) == set() and not re.search(r"changed=[1-9]", done.stdout)
     assert {host: etc(lab, host) for host in HOSTS} == after
     _done, dry = lab.playbook(SITE, "--check")
     assert changes(dry) == set()
