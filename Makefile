@@ -4,11 +4,14 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help host-packages demo demo-down venv venv-test test unit lint sanity lab-test vm-test bench docs
 
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The machine's own tools, also in a shell where the virtual environment is active: one that is broken must neither
+# remake itself nor stand in the way of demo-down.
+MACHINE_PATH := $(shell printf '%s' "$$PATH" | tr ':' '\n' | grep -vxF '$(CURDIR)/$(BIN)' | paste -sd:)
+PYTHON ?= $(shell PATH='$(MACHINE_PATH)' command -v python3)
 # ansible-lint, molecule and ansible-test call their siblings by name.
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(MACHINE_PATH)
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,8 +20,9 @@ demo: host-packages ## Start the simulated cluster, deploy it, print the report,
 	@mkdir -p .cache
 	@echo "preparing the virtual environment and the hosts' root file system"
 	@$(PYTHON) lab/lab rootfs > .cache/rootfs.log 2>&1 & rootfs=$$!; \
-	$(MAKE) --no-print-directory venv || { kill $$rootfs 2>/dev/null; exit 1; }; \
-	wait $$rootfs || { cat .cache/rootfs.log >&2; exit 1; }
+	trap 'kill $$rootfs 2>/dev/null || true' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
+	$(MAKE) --no-print-directory venv; \
+	wait $$rootfs || { echo "the hosts' root file system could not be built:" >&2; cat .cache/rootfs.log >&2; exit 1; }
 	@echo "starting the lab"
 	@$(PYTHON) lab/lab up --replace
 	@echo "deploying: ansible-playbook -i inventories/lab playbooks/site.yml"
@@ -31,7 +35,7 @@ demo-down: ## Remove every trace of the simulated cluster
 	@$(PYTHON) lab/lab down
 
 host-packages:
-	@lab/install-host-packages
+	@PATH='$(MACHINE_PATH)' lab/install-host-packages
 
 venv: host-packages ## The virtual environment, remade when the requirements change
 	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements.txt
@@ -40,7 +44,7 @@ venv-test: host-packages
 	@$(PYTHON) tests/tools/make_venv.py $(VENV) requirements-test.txt
 
 test: venv-test ## Every test
-	@lab/install-vm-packages
+	@PATH='$(MACHINE_PATH)' lab/install-vm-packages
 	@$(BIN)/python -m pytest
 
 unit: venv-test ## Unit tests only
@@ -56,7 +60,7 @@ lab-test: venv-test ## Tests against booted hosts
 	@$(BIN)/python -m pytest tests/lab
 
 vm-test: venv-test ## Tests against virtual machines
-	@lab/install-vm-packages
+	@PATH='$(MACHINE_PATH)' lab/install-vm-packages
 	@$(BIN)/python -m pytest tests/vm
 
 bench: venv-test ## Measure: cost of hca_info, module calls per host

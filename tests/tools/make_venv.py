@@ -76,3 +76,5 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]), Path(sys.argv[2]))
     except subprocess.CalledProcessError as error:
         sys.exit(f"{' '.join(error.cmd)} ended with status {error.returncode}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the next run completes the environment")
