@@ -148,9 +148,10 @@ def down(lab: VmLab) -> bool:
 def _remove(lab: VmLab) -> None:
     if lab.exists():
         ssh.close_shared(lab)
-        lab.adopt()
-        # The disk is thrown away, so nothing is gained by asking the guest to shut down.
-        stop(list(lab.processes().values()), signal.SIGTERM, 5)
+        # The disk is thrown away, so nothing is gained by asking the guest to shut down. One look more after the
+        # last one that found something: a QEMU that was just becoming a daemon shows up in between.
+        while lab.adopt() or lab.processes():
+            stop(list(lab.processes().values()), signal.SIGTERM, 5)
         shutil.rmtree(lab.scratch, ignore_errors=True)
         shutil.rmtree(lab.dir, ignore_errors=True)
     with contextlib.suppress(OSError):

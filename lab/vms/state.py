@@ -58,15 +58,20 @@ class VmLab(Lab):
         except LabError:
             raise LabError(f"no VMs of the name {self.name!r} are up. Start them with: lab/vm up") from None
 
-    def adopt(self) -> None:
-        """Record a QEMU that started just before ``up`` was killed, too early to be recorded.
+    def adopt(self) -> bool:
+        """Record every QEMU that started just before ``up`` ended, too early to be recorded; whether there was one.
 
-        Its command line names our pid file, which no other process does.
+        Its command line names our pid file, which no other process does. The file itself may not be written yet, and
+        a QEMU that is becoming a daemon is two processes for a moment.
         """
-        known = self.processes()
-        for pidfile in self.dir.glob("*.pid") if self.dir.is_dir() else ():
+        found = False
+        for place in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError, ValueError):
-                pid = int(pidfile.read_text())
-                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                if pidfile.stem not in known and str(pidfile).encode() in arguments:
-                    self.record(pidfile.stem, pid)
+                arguments = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                pidfile = Path(arguments[arguments.index("-pidfile") + 1])
+                known = self.processes()
+                if pidfile.parent == self.dir and int(place.name) not in known.values():
+                    role = pidfile.stem if pidfile.stem not in known else f"{pidfile.stem}.{place.name}"
+                    self.record(role, int(place.name))
+                    found = True
+        return found
