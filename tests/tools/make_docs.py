@@ -63,7 +63,8 @@ def plain(text: Any) -> str:
 
 
 def role_table(role: Path) -> str:
-    """The variables of a role, from its argument specification."""
+    """The variables of a role: what they mean from its argument specification, their values from its defaults."""
+    defaults = yaml.safe_load((role / "defaults/main.yml").read_text())
     spec = yaml.safe_load((role / "meta/argument_specs.yml").read_text())["argument_specs"]
     main = spec["main"]
     lines = [BEGIN, ""]
@@ -74,11 +75,7 @@ def role_table(role: Path) -> str:
         meaning = plain(option["description"])
         if "choices" in option:
             meaning += " One of " + ", ".join(f"`{choice}`" for choice in option["choices"]) + "."
-        default = (
-            yaml.safe_dump(option.get("default"), default_flow_style=True, width=1000)
-            .split("\n")[0]
-            .replace("|", "\\|")
-        )
+        default = yaml.safe_dump(defaults[name], default_flow_style=True, width=1000).split("\n")[0].replace("|", "\\|")
         lines.append(f"| `{name}` | {kind} | `{default}` | {meaning} |")
     others = [
         f"- `{name}`: {plain(entry['short_description'])}. {plain(entry['description'])}"
