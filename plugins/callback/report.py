@@ -22,6 +22,7 @@ options:
   report_path:
     description:
       - Where the JSON document is written. It replaces an older one.
+      - Only its owner may read it, since with C(--diff) it has the content of files that changed.
       - When the directory cannot be written to, the summary is printed all the same and says so.
     type: path
     default: .cache/report/report.json
@@ -42,7 +43,6 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_version
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.change import NEEDS
 from ansible_collections.rdma.infiniband.plugins.plugin_utils.report import document, terminal
 
 # Actions that run on the controller only and cost a host nothing.
@@ -51,8 +51,8 @@ _CONTROLLER_ACTIONS = re.compile(
     r"set_stats|validate_argument_spec)$"
 )
 _CHECKS = ("rdma.infiniband.hca_info", "rdma.infiniband.hca_check")
-# A task says with a variable of this name what its change needs before it takes effect.
-_NEEDS = re.compile(r"^__[a-z_]+_needs$")
+# What a role tells the report with ansible.builtin.set_stats, for each host.
+_NOTES = "rdma_infiniband_notes"
 _VERSION = "0.1.0"
 
 
@@ -69,6 +69,7 @@ class CallbackModule(CallbackBase):
         self._records: dict[str, document.HostRecord] = {}
         self._playbook = ""
         self._check_mode = False
+        self._on_controller = False
         self._started = time.time()
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
@@ -78,15 +79,20 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Every host of a play appears in the report, also one that no task reaches."""
         self._check_mode = self._check_mode or bool(getattr(play, "check_mode", False))
+        # A play for the controller alone, which looks at its input, tells nothing about a host of the cluster.
+        self._on_controller = list(play.hosts) in (["localhost"], ["127.0.0.1"])
         manager = play.get_variable_manager()
         inventory = getattr(manager, "_inventory", None)
         if inventory is not None:
-            for host in inventory.get_hosts(play.hosts):
-                if not _is_controller(host):
-                    self._record(host.get_name())
+            # With "serial" a play starts anew for each batch; a run that ends early has never seen the later ones.
+            for host in inventory.get_hosts(play.hosts, ignore_restrictions=True):
+                self._record(host)
 
-    def _record(self, host: str) -> document.HostRecord:
-        return self._records.setdefault(host, document.HostRecord())
+    def _record(self, host: Any) -> document.HostRecord:
+        """The record of a host; one that is thrown away for the implicit localhost and plays for the controller."""
+        if self._on_controller or getattr(host, "implicit", False):
+            return document.HostRecord()
+        return self._records.setdefault(str(host.get_name()), document.HostRecord())
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Take over observations and changes."""
@@ -94,59 +100,55 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Take over what a failed check found, and the failure."""
-        data = self._collect(result)
-        if ignore_errors or _is_controller(result.host):
+        self._collect(result)
+        if ignore_errors:
             return
-        record = self._record(result.host.get_name())
-        # The verify role fails a host because of the findings that are in the report already.
-        explained = bool(record.findings) and result.task.get_name().endswith("fail the hosts that have findings")
-        explained = explained or (bool(data.get("findings")) and result.task.resolved_action in _CHECKS)
-        record.failures.append(
-            {"task": result.task.get_name(), "message": str(data.get("msg", "no message")), "explained": explained}
-        )
+        record = self._record(result.host)
+        explained = self._explained(record, result)
+        failure = {"task": result.task.get_name(), "message": _message(result), "explained": explained}
+        record.failures.append(failure)
+
+    def _explained(self, record: document.HostRecord, result: Any) -> bool:
+        """Whether the task failed because of findings, which are in the report themselves."""
+        name = result.task.get_name()
+        if name.endswith(document.BETWEEN_HOSTS_TASK):
+            return bool(document.shared_findings(self._records))
+        of_check = result.task.resolved_action in _CHECKS and bool(result.result.get("findings"))
+        return bool(record.findings) and (of_check or name.endswith(document.FINDINGS_TASK))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Note a host that could not be reached."""
-        self._record(result.host.get_name()).unreachable = str(result.result.get("msg", "no message"))
+        self._record(result.host).unreachable = str(result.result.get("msg", "no message"))
 
-    def _collect(self, result: Any) -> dict[str, Any]:
-        if _is_controller(result.host):
-            return {}
-        record = self._record(result.host.get_name())
-        data = dict(result.result)
+    def _collect(self, result: Any) -> None:
+        record = self._record(result.host)
+        data = result.result
         action = str(result.task.resolved_action or result.task.action)
-        results = data.get("results")
-        items: list[Any] = results if isinstance(results, list) else [data]
-        if not _CONTROLLER_ACTIONS.match(action):
-            record.module_calls += sum(not item.get("skipped") for item in items if isinstance(item, dict))
-        if "censored" in data:
-            return {}
-        if action in _CHECKS and "overview" in data:
-            record.observe(data)
-        for item in items:
-            # Commands of the controller (include_tasks, set_fact) change nothing on the host.
-            if (
-                isinstance(item, dict)
-                and item.get("changed")
-                and "censored" not in item
-                and not _CONTROLLER_ACTIONS.match(action)
-            ):
+        if "censored" not in data and isinstance(data.get("ansible_stats"), dict):
+            notes = data["ansible_stats"].get("data", {}).get(_NOTES) or []
+            record.notes += [str(note) for note in notes if str(note) not in record.notes]
+        if _CONTROLLER_ACTIONS.match(action):
+            return
+        called = [item for item in _items(result) if not item.get("skipped")]
+        record.module_calls += len(called)
+        if called:
+            record.unreachable = None  # it was reached after all
+        for item in called:
+            if "censored" in item or "censored" in data:
+                continue
+            if action in _CHECKS and "overview" in item:
+                record.observe(item)
+            if item.get("changed"):
                 args = result.task_fields.get("args") or {}
-                record.changes.append(document.change(result.task.get_name(), args, item, self._needs(result)))
-        return data
-
-    @staticmethod
-    def _needs(result: Any) -> str:
-        variables = result.task_fields.get("vars") or {}
-        for name, value in variables.items():
-            if _NEEDS.match(name):
-                return value if value in NEEDS else "service_restart"
-        return document.NOTHING
+                record.changes.append(document.change(result.task.get_name(), args, item))
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Write the document and print the summary."""
         if not self._records:
             return
+        for name, record in self._records.items():
+            # What a rescue took care of comes first, since the failure that counts ends the host.
+            record.failures = record.failures[stats.rescued.get(name, 0) :] if stats.failures.get(name) else []
         report = document.build(
             {
                 "id": str(uuid.uuid4()),
@@ -168,9 +170,19 @@ class CallbackModule(CallbackBase):
         self._display.display(terminal.render(report, path or None))
 
 
-def _is_controller(host: Any) -> bool:
-    """Whether this is the implicit localhost, on which playbooks check their input: no host of the cluster."""
-    return bool(getattr(host, "implicit", False))
+def _items(result: Any) -> list[dict[str, Any]]:
+    """The results of a loop, or the one of a task without. Some modules return "results" of their own."""
+    results = result.result.get("results") if result.task.loop is not None else None
+    return [item for item in results if isinstance(item, dict)] if isinstance(results, list) else [result.result]
+
+
+def _message(result: Any) -> str:
+    """Why a task failed; a loop itself only says that items did."""
+    texts = []
+    for item in [item for item in _items(result) if item.get("failed")] or [result.result]:
+        hidden = "censored" in item or "censored" in result.result
+        texts.append("hidden, since the task has no_log" if hidden else str(item.get("msg", "no message")))
+    return "\n".join(dict.fromkeys(texts))
 
 
 def _stamp(seconds: float) -> str:
@@ -178,7 +190,10 @@ def _stamp(seconds: float) -> str:
 
 
 def _write(path: str, report: dict[str, Any]) -> None:
-    """Replace the file in one step, so that no reader sees half of a document."""
+    """Replace the file in one step, so that no reader sees half of a document.
+
+    Only its owner may read it: with ``--diff`` it has the content of files.
+    """
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".report-")
@@ -186,7 +201,6 @@ def _write(path: str, report: dict[str, Any]) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             json.dump(report, stream, indent=1, sort_keys=False)
             stream.write("\n")
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

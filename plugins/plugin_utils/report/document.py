@@ -22,6 +22,9 @@ SCHEMA = "rdma.infiniband.report/1"
 STATUSES = ("ok", "findings", "failed", "unreachable", "no_result")
 _DIFF_LIMIT = 4000
 NOTHING = NEEDS[0]
+# The tasks of the role verify that fail because of findings: of the host itself, and between hosts.
+FINDINGS_TASK = "fail the hosts that have findings"
+BETWEEN_HOSTS_TASK = "compare the hosts with each other"
 
 
 @dataclass
@@ -33,6 +36,7 @@ class HostRecord:
     findings: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unreachable: str | None = None
     observed: bool = False
     module_calls: int = 0
@@ -45,20 +49,21 @@ class HostRecord:
         self.findings = [dict(finding) for finding in result.get("findings") or []]
 
 
-def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any], needs: str) -> dict[str, Any]:
-    """One change: the file or thing, its value before and after as far as the diff tells, and what it needs."""
-    what = task
-    for source in (result, args):
-        for key in ("path", "dest", "name"):
-            if isinstance(source.get(key), str) and source[key]:
-                what = source[key]
-                break
-        if what != task:
-            break
+def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """One change: the file or thing, its value before and after as far as the diff tells, and what it needs.
+
+    A task or the item of its loop says with ``needs`` what it takes for the change to have effect.
+    """
+    item = result.get(str(result.get("ansible_loop_var", "item")))
+    fields = item if isinstance(item, Mapping) else {}
+    named = [source.get(key) for source in (result, fields) for key in ("path", "dest", "name")]
+    # The arguments of a loop may still hold its variable, so they come last.
+    named += [item, *(args.get(key) for key in ("path", "dest", "name"))]
     diffs = result.get("diff") or []
-    diffs = diffs if isinstance(diffs, list) else [diffs]
-    parts = [part for part in diffs if isinstance(part, Mapping)]
+    parts = [part for part in (diffs if isinstance(diffs, list) else [diffs]) if isinstance(part, Mapping)]
     before, after = (_joined(part.get(side) for part in parts) for side in ("before", "after"))
+    what = next((name for name in named if isinstance(name, str) and name), task)
+    needs = next((need for need in (result.get("needs"), fields.get("needs")) if need in NEEDS), NOTHING)
     return {"task": task, **Change(what, before, after, needs=needs).to_dict()}
 
 
@@ -69,7 +74,7 @@ def _joined(values: Iterable[Any]) -> str | None:
 
 def build(run: Mapping[str, Any], records: Mapping[str, HostRecord]) -> dict[str, Any]:
     """The document. ``run`` says when, what and by which versions; ``records`` has every host of the run."""
-    shared = [finding.to_dict() for finding in cross_host_findings({name: rec.hcas for name, rec in records.items()})]
+    shared = shared_findings(records)
     hosts = {name: _host(records[name]) for name in sorted(records)}
     return {
         "schema": SCHEMA,
@@ -80,6 +85,11 @@ def build(run: Mapping[str, Any], records: Mapping[str, HostRecord]) -> dict[str
     }
 
 
+def shared_findings(records: Mapping[str, HostRecord]) -> list[dict[str, str]]:
+    """Findings that need the sight of more than one host."""
+    return [finding.to_dict() for finding in cross_host_findings({name: rec.hcas for name, rec in records.items()})]
+
+
 def _host(record: HostRecord) -> dict[str, Any]:
     return {
         "status": _status(record),
@@ -88,6 +98,7 @@ def _host(record: HostRecord) -> dict[str, Any]:
         "findings": record.findings,
         "changes": record.changes,
         "failures": record.failures,
+        "notes": record.notes,
         "unreachable": record.unreachable,
         "module_calls": record.module_calls,
     }

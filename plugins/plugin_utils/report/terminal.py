@@ -36,6 +36,7 @@ def render(document: Mapping[str, Any], path: str | None = None) -> str:
     lines += _table(document["hosts"])
     lines += _problems(document)
     lines += _changes(document)
+    lines += _notes(document)
     lines += _counts(document)
     if path:
         lines.append(f"Report: {clean(path)}")
@@ -126,6 +127,15 @@ def _changes(document: Mapping[str, Any]) -> list[str]:
     for (what, needs), names in sorted(places.items()):
         text = "" if needs == "nothing" else f" (takes effect after: {needs.replace('_', ' ')})"
         lines.append(f"  {verb} {what} on {clean(fold(names), 80)}{text}")
+    return [""] + lines if lines else []
+
+
+def _notes(document: Mapping[str, Any]) -> list[str]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, host in document["hosts"].items():
+        for note in host["notes"]:
+            places[clean(note)].append(name)
+    lines = [f"  note, {clean(fold(names), 80)}: {note}" for note, names in sorted(places.items())]
     return [""] + lines if lines else []
 
 

@@ -104,17 +104,42 @@ def test_shared_guids_are_found_when_the_document_is_built() -> None:
 
 
 def test_changes_and_what_they_need() -> None:
-    entry = document.change("write", {"dest": "/etc/x"}, {"diff": [{"before": "", "after": "a\n"}]}, "service_restart")
+    result = {
+        "diff": [{"before": "", "after": "a\n"}],
+        "item": {"path": "/etc/x", "needs": "service_restart"},
+        "ansible_loop_var": "item",
+    }
+    entry = document.change("write", {"dest": "{{ item.path }}"}, result)
     assert (entry["what"], entry["before"], entry["after"], entry["needs"]) == (
         "/etc/x",
         None,
         "a\n",
         "service_restart",
     )
-    report = document.build({**RUN, "check_mode": True}, {"a": record(changes=[entry])})
+    hosts = {name: record(guid=f"0x{name}", changes=[entry], notes=["left out"]) for name in ("a1", "a2")}
+    report = document.build({**RUN, "check_mode": True}, hosts)
     jsonschema.validate(report, SCHEMA)
-    assert report["summary"]["pending"] == 1
-    assert "would change /etc/x on a (takes effect after: service restart)" in terminal.render(report)
+    assert report["summary"]["pending"] == 2
+    text = terminal.render(report)
+    assert "would change /etc/x on a1,a2 (takes effect after: service restart)" in text
+    assert "note, a1,a2: left out" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "result", "what", "needs"),
+    [
+        ({"path": "/a"}, {}, "/a", "nothing"),
+        ({"path": "/a"}, {"dest": "/b"}, "/b", "nothing"),
+        ({"path": "{{ item }}"}, {"item": "/c"}, "/c", "nothing"),
+        ({}, {"thing": {"name": "d"}, "ansible_loop_var": "thing"}, "d", "nothing"),
+        ({}, {"needs": "reboot"}, "the task", "reboot"),
+        ({}, {"needs": "a miracle", "item": 3}, "the task", "nothing"),
+        ({}, {"diff": "no diff", "path": ["x"]}, "the task", "nothing"),
+    ],
+)
+def test_what_a_change_is_called(args: dict[str, Any], result: dict[str, Any], what: str, needs: str) -> None:
+    entry = document.change("the task", args, result)
+    assert (entry["what"], entry["needs"], entry["before"], entry["after"]) == (what, needs, None, None)
 
 
 @given(st.text())
@@ -152,9 +177,9 @@ PLAY = """
 
 
 @pytest.fixture
-def play(tmp_path: Path):  # type: ignore[no-untyped-def]
+def play(tmp_path: Path, request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
     build_tree(str(tmp_path / "sys"), hcas=[ndr_hca(0), ndr_hca(1)])
-    (tmp_path / "play.yml").write_text(PLAY)
+    (tmp_path / "play.yml").write_text(getattr(request, "param", PLAY))
 
     def run(
         profile: dict[str, Any], *arguments: str, host: str = "here,"
@@ -222,3 +247,90 @@ def test_unreadable_sysfs_root_is_one_clear_error(play, tmp_path: Path) -> None:
     message = report["hosts"]["here"]["failures"][0]["message"]
     assert message.startswith(f"sysfs_path: cannot read {tmp_path}/sys: No such file or directory.")
     assert report["hosts"]["here"]["status"] == "failed", "never clean, never without HCAs"
+
+
+EVENTS = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Look at the input
+      ansible.builtin.assert: {that: true}
+- hosts: cluster
+  gather_facts: false
+  serial: 3
+  tasks:
+    - name: Not fatal
+      ansible.builtin.command: {cmd: "false"}
+      ignore_errors: true
+    - name: Rescued
+      block:
+        - name: Fails
+          ansible.builtin.fail: {msg: oh}
+      rescue:
+        - name: Helps
+          ansible.builtin.command: {cmd: "true"}
+          changed_when: false
+    - name: Loop
+      ansible.builtin.assert:
+        that: item != inventory_hostname
+        fail_msg: "{{ item }} is bad"
+      loop: [b, c]
+    - name: Note
+      ansible.builtin.set_stats:
+        per_host: true
+        data: {rdma_infiniband_notes: [left out]}
+    - name: Until it works
+      ansible.builtin.command: {cmd: "test -e {{ place }}/sys"}
+      register: done
+      until: done is success
+      retries: 2
+      delay: 0
+      changed_when: false
+    - name: Secret
+      ansible.builtin.command: {cmd: "false hunter2"}
+      no_log: true
+      when: inventory_hostname == 'd'
+    - name: Secrets
+      ansible.builtin.copy: {dest: "{{ place }}/{{ item }}", content: x, mode: "0600"}
+      loop: [hunter2, hunter3]
+      no_log: true
+      when: inventory_hostname == 'a'
+"""
+
+
+@pytest.mark.parametrize("play", [EVENTS], indirect=True)
+def test_callback_collects_what_really_happened(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    inventory = tmp_path / "hosts.ini"
+    inventory.write_text(
+        "localhost\n[cluster]\na\nb\nd\ngone ansible_connection=ssh ansible_host=127.0.0.1 ansible_port=1\n"
+    )
+    done, report = play(GOOD, host=str(inventory))
+    jsonschema.validate(report, SCHEMA)
+    hosts = report["hosts"]
+    assert sorted(hosts) == ["a", "b", "d", "gone"], "a play for the controller is about no host: " + done.stdout
+    assert hosts["a"]["status"] == "no_result" and hosts["a"]["failures"] == [], "rescued and ignored"
+    assert hosts["a"]["notes"] == ["left out"]
+    assert hosts["a"]["module_calls"] == 5 and hosts["a"]["changes"][0]["task"] == "Not fatal"
+    assert "hunter" not in json.dumps(report)
+    assert hosts["b"]["status"] == "failed"
+    assert hosts["b"]["failures"] == [{"task": "Loop", "message": "b is bad", "explained": False}]
+    assert [failure["task"] for failure in hosts["d"]["failures"]] == ["Secret"]
+    assert hosts["gone"]["status"] == "unreachable" and "port 1" in hosts["gone"]["unreachable"]
+    assert (tmp_path / "report.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("play", [EVENTS.replace("serial: 3", "serial: 1")], indirect=True)
+def test_callback_names_hosts_that_no_batch_has_reached(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    inventory = tmp_path / "hosts.ini"
+    inventory.write_text("[cluster]\na\nb\nnever\nneither\n")
+    _done, report = play(GOOD, "--limit", "!neither", host=str(inventory))
+    assert {name: host["status"] for name, host in report["hosts"].items()} == {
+        "a": "no_result", "b": "failed", "never": "no_result",
+    }  # fmt: skip
+
+
+def test_callback_without_a_place_for_the_document(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "report.json").mkdir()
+    with pytest.raises(IsADirectoryError):
+        play(GOOD)
+    assert not list(tmp_path.glob(".report-*")), "nothing half-written is left"
