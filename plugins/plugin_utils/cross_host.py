@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import ZERO_GUID
 
 

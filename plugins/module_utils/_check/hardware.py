@@ -13,7 +13,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.ports impor
     subject,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import ZERO_GUID, Hca, PcieHop
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent
 

@@ -34,7 +34,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection i
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.sources import check_readable, check_sources
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES, Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent, Profile
 

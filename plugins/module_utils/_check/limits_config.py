@@ -12,7 +12,7 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_limits import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
     UNLIMITED,
     Account,

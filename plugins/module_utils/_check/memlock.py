@@ -14,7 +14,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.limits_config import check_lines, login_limit
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import SEVERITIES, Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_limits import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
     Account,
     Assignment,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import ZERO_GUID, Hca, NetDevice, Port
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent
 

@@ -13,7 +13,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection i
     undecided,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node, PciFunction
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.profile import HcaIntent, Profile
 

@@ -12,7 +12,9 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.host import
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.profile import ProfileError, parse_profile
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.selection import select
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import at_or_above
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import FINDINGS, make
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding_kind import maker
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings import FAMILIES, FINDINGS
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_hca import KINDS, make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import (
     ZERO_GUID,
     Hca,
@@ -197,10 +199,9 @@ def test_one_cause_one_finding(observed, expected):
 
 
 def test_every_code_is_produced_by_a_check():
-    """The other codes of the table have tests of their own below, and those of limits in _check/test_memlock.py."""
+    """The other codes of the family have tests of their own below."""
     elsewhere = {"IPOIB_DOWN", "PROFILE_AMBIGUOUS", "PORT_NOT_UNCABLED"}
-    families = ("MEMLOCK_", "LIMITS_", "PAM_LIMITS_", "SLURM_PROPAGATES_")
-    ours = {code for code in FINDINGS if not code.startswith(families)}
+    ours = {kind.code for kind in KINDS} | {"UNREADABLE_OUTPUT"}
     assert {code for _observed, expected in CASES for code in expected} | elsewhere == ours
 
 
@@ -479,9 +480,10 @@ def test_no_observation_crashes_a_check(observed):
 
 
 def test_the_table_of_findings():
+    assert len(FINDINGS) == sum(len(kinds) for kinds in FAMILIES), "a code belongs to one family"
     for code, kind in FINDINGS.items():
         assert kind.code == code and code == code.upper() and kind.meaning and kind.hint
-        assert make(code, "x", "a", "b").severity == kind.severity
+        assert maker((kind,))(code, "x", "a", "b").severity == kind.severity
     with pytest.raises(KeyError):
         make("NO_SUCH_CODE", "x", "a", "b")
 
