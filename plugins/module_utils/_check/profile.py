@@ -30,8 +30,8 @@ _TYPE = re.compile(r"^\S+\Z")
 _PSID = re.compile(r"^[A-Z0-9_]{4,20}\Z")
 _PCI = re.compile(r"^(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _GUID = re.compile(r"^0x[0-9a-f]{16}\Z")
-_FIRMWARE = re.compile(r"^\d+(?:\.\d+)+\Z")
-_SIZE = re.compile(r"^(\d+)\s*(|B|K|KiB|M|MiB|G|GiB)\Z")
+_FIRMWARE = re.compile(r"^[0-9]+(?:\.[0-9]+)+\Z")
+_SIZE = re.compile(r"^([0-9]{1,15})\s*(|B|K|KiB|M|MiB|G|GiB)\Z")
 _SIZES = {"": 1, "B": 1, "K": 1024, "KiB": 1024, "M": 1024**2, "MiB": 1024**2, "G": 1024**3, "GiB": 1024**3}
 
 
@@ -244,7 +244,7 @@ def _uncabled(reader: _Reader, where: str, raw: Any) -> Tuple[UncabledPort, ...]
     for index, item in enumerate(reader.sequence(where, raw, allowed)):
         text = str(item) if not isinstance(item, bool) else ""
         device, _slash, port = text.rpartition("/")
-        if port.isascii() and port.isdigit() and 1 <= int(port) <= 254:
+        if port.isascii() and port.isdigit() and len(port) < 4 and 1 <= int(port) <= 254:
             address = _lower(device)
             found.append(UncabledPort(int(port), full_address(address) if _PCI.match(address) else device or None))
         else:

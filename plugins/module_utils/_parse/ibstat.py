@@ -25,9 +25,9 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.products im
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sysfs, tool_errors
 
 _CA = re.compile(r"^CA '([^']*)'$")
-_PORT = re.compile(r"^Port (\d+):$")
+_PORT = re.compile(r"^Port ([0-9]{1,3}):$")
 _FIELD = re.compile(r"^([A-Z][A-Za-z ]*):(?: (.*)|\s*)$")
-_RATE = re.compile(r"^(\d+(?:\.\d+)?)(?: \((FDR10)\))?$")
+_RATE = re.compile(r"^([0-9]{1,9}(?:\.[0-9]{1,9})?)(?: \((FDR10)\))?$")
 # Some versions drop leading zeros.
 _GUID = re.compile(r"^0x[0-9a-f]{1,16}$")
 _MASK = re.compile(r"^0x[0-9a-f]{8}$")

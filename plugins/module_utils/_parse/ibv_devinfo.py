@@ -12,8 +12,8 @@ import re
 from typing import Dict, Optional, Tuple
 
 _DEVICE = re.compile(r"^hca_id:\s+(\S+)$")
-_PORT = re.compile(r"^\s+port:\s+(\d+)$")
-_MTU = re.compile(r"^\s+(active|max)_mtu:\s+(\d+) \(\d\)$")
+_PORT = re.compile(r"^\s+port:\s+([0-9]{1,3})$")
+_MTU = re.compile(r"^\s+(active|max)_mtu:\s+([0-9]{1,5}) \([0-9]\)$")
 
 # (device, port) to (active, largest) MTU in bytes
 Mtus = Dict[Tuple[str, int], Tuple[Optional[int], Optional[int]]]
@@ -30,11 +30,11 @@ def parse_mtus(text: str) -> Mtus:
             device, port = match.group(1), None
             continue
         match = _PORT.match(line)
-        if match and len(match.group(1)) < 4:
+        if match:
             port = int(match.group(1))
             continue
         match = _MTU.match(line)
-        if match and device is not None and port is not None and len(match.group(2)) < 6:
+        if match and device is not None and port is not None:
             active, largest = found.get((device, port), (None, None))
             value = int(match.group(2))
             found[device, port] = (value, largest) if match.group(1) == "active" else (active, value)

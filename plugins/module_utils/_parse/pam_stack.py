@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import PamStack
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 
 # Text of a file by its name in pam.d, None when there is none.
 Reader = Callable[[str], Optional[str]]
@@ -179,7 +180,7 @@ def _effect(entry: Entry) -> Tuple[int, bool, bool]:
     actions = list(entry.actions.values())
     if known:
         actions = [entry.actions.get(known, entry.actions.get("default", "ignore"))]
-    jumps = [int(action) for action in actions if action.isascii() and action.isdigit() and len(action) < 5]
+    jumps = [decimal(action, 4) or 0 for action in actions]
     return max(jumps, default=0), "done" in actions, known is not None
 
 

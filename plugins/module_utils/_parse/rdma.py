@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 
 # rdma's words for the physical states, in the kernel's spelling of sysfs. (4 is shown as ARMED there.)
 PHYS_STATES = {
@@ -26,7 +27,7 @@ PHYS_STATES = {
     "LINK_ERROR_RECOVER": "LinkErrorRecovery",
     "PHY_TEST": "Phy Test",
 }
-_TEXT = re.compile(r"^(?:link |\d+/\d+: )([^\s/]+)/(\d+):?\s+(.*)$")
+_TEXT = re.compile(r"^(?:link |[0-9]{1,9}/[0-9]{1,9}: )([^\s/]+)/([0-9]{1,3}):?\s+(.*)$")
 _WORDS = ("subnet_prefix", "lid", "sm_lid", "lmc", "state", "physical_state", "netdev", "netdev_index")
 
 
@@ -136,4 +137,4 @@ def _integer(value: Any) -> Optional[int]:
         return None
     if isinstance(value, int):
         return value if value >= 0 else None
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else None
+    return decimal(value, 9) if isinstance(value, str) else None

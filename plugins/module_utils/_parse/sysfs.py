@@ -13,12 +13,14 @@ import re
 from typing import Mapping, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Pkey
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 
-_NUMBERED = re.compile(r"^\d+: (\S.*)$")
-_RATE = re.compile(r"^(\d+(?:\.\d+)?) Gb/sec \((\d+X)(?: ?(\w+))?\)$")
+_NUMBERED = re.compile(r"^[0-9]{1,9}: (\S.*)$")
+_RATE = re.compile(r"^([0-9]{1,9}(?:\.[0-9]{1,9})?) Gb/sec \(([0-9]{1,3}X)(?: ?(\w+))?\)$")
+_HEX = re.compile(r"^0x[0-9a-f]{1,16}\Z")
 _GUID = re.compile(r"^[0-9a-f]{4}(?::[0-9a-f]{4}){3}$")
 _GID = re.compile(r"^[0-9a-f]{4}(?::[0-9a-f]{4}){7}$")
-_PCI_SPEED = re.compile(r"^(\d+(?:\.\d+)?) GT/s(?: PCIe)?$")
+_PCI_SPEED = re.compile(r"^([0-9]{1,9}(?:\.[0-9]{1,9})?) GT/s(?: PCIe)?$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 ZERO_GID = ":".join(["0000"] * 8)
@@ -83,14 +85,9 @@ def pkey(index: int, text: str) -> Optional[Pkey]:
 
 
 def integer(text: str) -> Optional[int]:
-    """A decimal or ``0x`` number that is not negative."""
+    """A decimal or ``0x`` number of at most 64 bits that is not negative."""
     text = text.strip().lower()
-    try:
-        number = int(text, 16) if text[:2] == "0x" else int(text)
-    except ValueError:
-        return None
-    # int() also takes 1_000 and other scripts' digits, which the kernel never writes.
-    return number if number >= 0 and text.isascii() and "_" not in text else None
+    return int(text, 16) if _HEX.match(text) else decimal(text)
 
 
 def numa_node(text: str) -> Optional[int]:

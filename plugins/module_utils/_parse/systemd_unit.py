@@ -13,6 +13,7 @@ from typing import Dict, List, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import UNLIMITED, Assignment, Limit, Unit
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 
 UNIT_PROPERTIES = (
     "Id", "Names", "LoadState", "ActiveState", "MainPID", "LimitMEMLOCK", "LimitMEMLOCKSoft", "NeedDaemonReload",
@@ -117,9 +118,10 @@ def shown_limit(block: Dict[str, str], name: str) -> Optional[Limit]:
 def _shown_size(value: str) -> int:
     if value == "infinity":
         return UNLIMITED
-    if not (value.isascii() and value.isdigit() and len(value) <= 20):
+    number = decimal(value)
+    if number is None:
         raise ParseError("systemctl show", "a limit is infinity or a number of bytes", value)
-    return min(int(value), UNLIMITED)
+    return min(number, UNLIMITED)
 
 
 def parse_unit(block: Dict[str, str]) -> Unit:
@@ -128,12 +130,11 @@ def parse_unit(block: Dict[str, str]) -> Unit:
         load_state, active_state, name = block["LoadState"], block["ActiveState"], block["Id"]
     except KeyError as missing:
         raise ParseError("systemctl show", "the property %s is not there" % missing, repr(block)) from None
-    pid = block.get("MainPID", "0")
     return Unit(
         name=name,
         load_state=load_state,
         active_state=active_state,
-        main_pid=int(pid) if pid.isascii() and pid.isdigit() and len(pid) < 12 else 0,
+        main_pid=decimal(block.get("MainPID", "0")) or 0,
         limit=shown_limit(block, "LimitMEMLOCK"),
         needs_reload=block.get("NeedDaemonReload") == "yes",
         fragment=block.get("FragmentPath", ""),

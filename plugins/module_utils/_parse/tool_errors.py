@@ -14,7 +14,7 @@ from typing import List, Optional, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import ToolProblem
 
-_IB = re.compile(r"^(?:\S*/)?(ibwarn|ibpanic): \[(\d+)\] (?:([A-Za-z_]\w*): )?(.*)$")
+_IB = re.compile(r"^(?:\S*/)?(ibwarn|ibpanic): \[([0-9]{1,10})\] (?:([A-Za-z_]\w*): )?(.*)$")
 _IBERROR = re.compile(r"^(?:\S*/)?([\w-]+): iberror: (?:failed: )?(.*)$")
 _FATAL = re.compile(r"^Fatal error:\s+(.*)$")
 _FAILED_OPEN = re.compile(r"^(Failed to open (?:\S+ )?port .*|Failed to open NETLINK_RDMA socket.*)$")
@@ -24,7 +24,7 @@ _ERRNO = re.compile(
 )
 _SEVERITY = {"ibwarn": "warning", "ibpanic": "fatal"}
 
-_PORT_DEVICE = re.compile(r"\(\(?([\w-]+)\)?:(\d+)\)|on port ([\w-]+):\d+")
+_PORT_DEVICE = re.compile(r"\(\(?([\w-]+)\)?:([0-9]+)\)|on port ([\w-]+):[0-9]+")
 
 # (pattern, kind, cause). The first that matches wins, so the more specific ones come first.
 _CAUSES: Tuple[Tuple[str, str, str], ...] = (

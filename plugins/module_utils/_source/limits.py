@@ -32,6 +32,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._parse import (
     systemd_unit,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, SourceError, ToolRun
 
 LIVE_ETC = "/etc"
@@ -204,7 +205,7 @@ class Config:
 
 
 def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 12
+    return decimal(text, 11) is not None
 
 
 def account(name: str) -> Optional[Account]:

@@ -16,6 +16,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock imp
     Unreadable,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.proc_limits import (
     CAP_SYS_RESOURCE,
     has_capability,
@@ -50,7 +51,7 @@ class HostLimits:
 def scan(proc: str, names: Sequence[str], units: Sequence[str] = ()) -> Scan:
     """Every process that goes by one of the names or runs in one of the units. One that vanishes meanwhile is none."""
     try:
-        pids = sorted(int(name) for name in os.listdir(proc) if name.isascii() and name.isdigit())
+        pids = sorted(filter(None, map(decimal, os.listdir(proc))))
     except OSError as error:
         raise SourceError("%s: %s" % (proc, error.strerror)) from None
     processes: List[Process] = []

@@ -24,6 +24,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import 
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.products import product_name, vendor_name
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sysfs
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.files import Files
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.pci import Pci, is_virtual
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
@@ -75,7 +76,7 @@ def _hca(files: Files, pci: Pci, top: str, name: str) -> Hca:
     ports = tuple(
         _port(files, "%s/ports/%s" % (place, number), int(number))
         for number in sorted(files.names(place + "/ports"), key=_natural)
-        if number.isdigit()
+        if decimal(number) is not None
     )
     hca = Hca(
         name=name,
@@ -124,7 +125,7 @@ def _with_pci(files: Files, pci: Pci, hca: Hca, place: str) -> Hca:
         virtual_function=is_virtual(files, function, device_id),
         physical_function=files.link(function + "/physfn"),
         driver=files.link(function + "/driver"),
-        irqs=tuple(sorted(int(irq) for irq in files.names(function + "/msi_irqs") if irq.isdigit())),
+        irqs=tuple(sorted(filter(None, map(decimal, files.names(function + "/msi_irqs"))))),
         net_devices=_roce_devices(hca, _net_devices(files, function, len(hca.ports))),
         gpus=pci.gpus_near(function),
     )
@@ -166,7 +167,8 @@ def _roce_devices(hca: Hca, known: Tuple[NetDevice, ...]) -> Tuple[NetDevice, ..
 
 
 def _natural(text: str) -> Tuple[int, str]:
-    return (int(text), "") if text.isdigit() else (0, text)
+    number = decimal(text)
+    return (0, text) if number is None else (number, "")
 
 
 def _port(files: Files, place: str, number: int) -> Port:
@@ -220,7 +222,7 @@ def _gids(files: Files, place: str) -> Tuple[Tuple[Gid, ...], Optional[str]]:
     port_guid = sysfs.guid_of_gid(first.lower()) if first.count(":") == 7 else None
     for name in sorted(table, key=_natural):
         value = sysfs.gid(table[name] or "")
-        if value is not None and name.isdigit():
+        if value is not None and decimal(name) is not None:
             # Reading the attributes of an empty entry is an error to the kernel, so only set ones are asked.
             kind = files.read("%s/gid_attrs/types/%s" % (place, name))
             netdev = files.read("%s/gid_attrs/ndevs/%s" % (place, name))
@@ -231,7 +233,9 @@ def _gids(files: Files, place: str) -> Tuple[Tuple[Gid, ...], Optional[str]]:
 def _pkeys(files: Files, place: str) -> Tuple[Pkey, ...]:
     """The P_Keys that are set; the table may have holes."""
     table = files.read_all(place + "/pkeys")
-    entries = (sysfs.pkey(int(name), table[name] or "") for name in sorted(table, key=_natural) if name.isdigit())
+    entries = (
+        sysfs.pkey(int(name), table[name] or "") for name in sorted(table, key=_natural) if decimal(name) is not None
+    )
     return tuple(entry for entry in entries if entry is not None)
 
 

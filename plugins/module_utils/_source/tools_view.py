@@ -74,7 +74,8 @@ def cross_checked(node: Node, root: str, runner: Runner, timeout: float) -> Node
         output, sources["ibstat"], said = _ibstat(runner, timeout)
         if sources["ibstat"] != "absent":
             problems.extend(said)
-        if output is not None and output.hcas:
+        # Without an HCA ibstat prints nothing and ends with 0: next to the HCAs of sysfs that is a disagreement.
+        if output is not None and (output.hcas or sources["ibstat"] == "used"):
             views.append(("ibstat", output.hcas))
     links, sources["rdma"] = _rdma_links(runner, timeout, problems) if hcas else ((), "skipped")
     if links:

@@ -88,6 +88,16 @@ def test_managed_nodes_have_the_standard_library_only(path: Path) -> None:
             assert top != "subprocess", f"{name}: tools are run by an injected runner"
 
 
+@pytest.mark.parametrize("path", in_room("module_utils/_parse") + in_room("module_utils/_source"), ids=short)
+def test_numbers_are_ascii_and_bounded(path: Path) -> None:
+    """A backslash d and isdigit take digits that int refuses; see _parse/numbers.py."""
+    texts = [
+        node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    if path.name != "numbers.py":
+        assert not [text for text in texts if "\\d" in text] and not names_used(path) & {"isdigit", "isdecimal"}
+
+
 @pytest.mark.parametrize("path", in_room("module_utils/"), ids=short)
 def test_only_the_module_room_knows_ansible(path: Path) -> None:
     assert short(path).split("/")[1].startswith("_"), "shared code is private: a leading underscore"

@@ -161,7 +161,28 @@ def test_no_truncation_of_a_healthy_output_is_clean():
             assert len(output.hcas) < 2 or not output.complete
 
 
-@given(st.text())
+# Digits that int() refuses, that it takes and no tool writes, and more of them than int() takes.
+NO_NUMBERS = ("\u00b2", "\u0663", "9" * 5000)
+
+
+@pytest.mark.parametrize("digits", NO_NUMBERS, ids=["superscript", "arabic", "huge"])
+def test_digits_that_no_tool_writes(digits):
+    odd = HEALTHY.replace("Port 1:", "Port %s:" % digits).replace("Rate: 400", "Rate: %s" % digits)
+    assert not ibstat.parse(odd).complete
+    assert sysfs.integer(digits) is None and sysfs.integer("0x" + digits) is None
+    for text in ("%s Gb/sec (4X NDR)", "400 Gb/sec (%sX NDR)"):
+        assert sysfs.rate(text % digits) == (None, None, None)
+    assert sysfs.numbered("%s: ACTIVE" % digits) is None and sysfs.pcie_speed("%s GT/s" % digits) is None
+    devinfo = "hca_id:\tmlx5_0\n\t\tport:\t%s\n\t\t\tmax_mtu:\t\t%s (5)\n" % (digits, digits)
+    assert ibv_devinfo.parse_mtus(devinfo) == {}
+    tool_errors.parse_line("ibpanic: [%s] main: stuck" % digits, "ibstat")
+    for text in ("link mlx5_0/%s state ACTIVE" % digits, '[{"ifname":"mlx5_0","port":%s}]' % digits,
+                 '[{"ifname":"mlx5_0/%s"}]' % digits):  # fmt: skip
+        with pytest.raises(ParseError):
+            rdma.parse_links(text)
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("0123456789\u00b2\u0663"))))
 @settings(max_examples=150)
 def test_hostile_text_never_crashes(text):
     ibstat.parse(text)

@@ -258,6 +258,13 @@ def test_a_tool_in_trouble_is_said(tmp_path, monkeypatch, answer, status, kind):
     assert node.hcas[0].ports[0].state == "ACTIVE", "sysfs is complete all the same"
 
 
+def test_ibstat_that_prints_nothing_disagrees_with_sysfs(tmp_path, monkeypatch):
+    node = live(tmp_path, monkeypatch, scripted(ibstat=ToolRun((), 0, "")))
+    assert [(item["subject"], item["field"], item["ibstat"]) for item in node.disagreements] == [
+        ("mlx5_0", "presence", "False")
+    ]
+
+
 def test_ibstat_as_the_only_source():
     text = IBSTAT % {"firmware": "28.43.2026", "state": "Active"}
     node = node_source.observe("ibstat", "/nowhere", scripted(ibstat=ToolRun((), 0, text)), 5)
