@@ -146,6 +146,8 @@ def _parser() -> argparse.ArgumentParser:
     execute.add_argument("host")
     execute.add_argument("command", nargs=argparse.REMAINDER)
     execute.set_defaults(run=_exec)
+    # For the help only: lab/lab hands the word over before this parser sees it.
+    commands.add_parser("vm", add_help=False, help="virtual machines with real verbs devices; see: lab vm --help")
     commands.add_parser("rootfs", parents=[common], help="build the hosts' root file system").set_defaults(run=_rootfs)
     _fault_parsers(
         commands.add_parser("fault", parents=[common], help="break something").add_subparsers(

@@ -27,10 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
         with terminable():
             return int(options.run(options) or 0)
     except LabError as error:
-        print(f"vm: {error}", file=sys.stderr)
+        print(f"lab vm: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as interrupt:
-        print(f"vm: interrupted {interrupt}".rstrip(), file=sys.stderr)
+        print(f"lab vm: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return 130
 
 
@@ -97,7 +97,7 @@ def _reboot(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="vm", description="Virtual machines with real verbs devices (soft-RoCE).")
+    parser = argparse.ArgumentParser(prog="lab vm", description="Virtual machines with real verbs devices (soft-RoCE).")
     which = "which set of VMs (default: demo)"
     parser.add_argument("--name", default=os.environ.get("RDMA_LAB_VM_NAME", "demo"), help=which)
     # Also after the command, where people expect it.

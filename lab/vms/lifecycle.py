@@ -70,7 +70,7 @@ def _refuse_existing(lab: VmLab) -> None:
         return
     lab.adopt()
     state = "are up" if lab.processes() else "were left behind by a crash"
-    raise LabError(f"VMs of the name {lab.name!r} {state}: take them down with `lab/vm down --name {lab.name}`")
+    raise LabError(f"VMs of the name {lab.name!r} {state}: take them down with `lab/lab vm down --name {lab.name}`")
 
 
 def wait_usable(lab: VmLab, host: str, deadline: float, log: Path, not_boot: str = "") -> None:

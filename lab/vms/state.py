@@ -56,7 +56,7 @@ class VmLab(Lab):
         try:
             return super().load()
         except LabError:
-            raise LabError(f"no VMs of the name {self.name!r} are up. Start them with: lab/vm up") from None
+            raise LabError(f"no VMs of the name {self.name!r} are up. Start them with: lab/lab vm up") from None
 
     def adopt(self) -> bool:
         """Record every QEMU that started just before ``up`` ended, too early to be recorded; whether there was one.

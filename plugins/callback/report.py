@@ -50,7 +50,7 @@ _CONTROLLER_ACTIONS = re.compile(
     r"^(?:ansible\.(?:builtin|legacy)\.)?(?:add_host|assert|debug|fail|group_by|include_\w+|import_\w+|meta|pause|set_fact|"
     r"set_stats|validate_argument_spec)$"
 )
-_CHECKS = ("rdma.infiniband.hca_info", "rdma.infiniband.hca_check")
+_OURS = "rdma.infiniband."
 # What a role tells the report with ansible.builtin.set_stats, for each host.
 _NOTES = "rdma_infiniband_notes"
 _VERSION = "0.1.0"
@@ -113,7 +113,7 @@ class CallbackModule(CallbackBase):
         name = result.task.get_name()
         if name.endswith(document.BETWEEN_HOSTS_TASK):
             return bool(document.shared_findings(self._records))
-        of_check = result.task.resolved_action in _CHECKS and bool(result.result.get("findings"))
+        of_check = str(result.task.resolved_action).startswith(_OURS) and bool(result.result.get("findings"))
         return bool(record.findings) and (of_check or name.endswith(document.FINDINGS_TASK))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -136,8 +136,8 @@ class CallbackModule(CallbackBase):
         for item in called:
             if "censored" in item or "censored" in data:
                 continue
-            if action in _CHECKS and "overview" in item:
-                record.observe(item)
+            if action.startswith(_OURS) and ("overview" in item or "findings" in item):
+                record.observe(str(result.task._uuid), item)
             if item.get("changed"):
                 args = result.task_fields.get("args") or {}
                 record.changes.append(document.change(result.task.get_name(), args, item))

@@ -24,7 +24,7 @@ options:
   profile:
     description:
       - The expected hardware; in an inventory the variable C(infiniband_profile).
-      - C(hcas) is a list of entries, C(memlock) is for other checks and only validated here.
+      - C(hcas) is a list of entries, C(memlock) is for M(rdma.infiniband.memlock_check) and only validated here.
       - "Keys of an entry: C(name) (free text for messages), C(match) (any of C(type), C(psid), C(pci), C(device),
         C(guid); all that is given must match; virtual functions only match with C(virtual) set to true), C(count),
         C(link_layer) (C(InfiniBand) or C(Ethernet)), C(rate_gbps) (Gb/s), C(width) (such as C(4X)), C(firmware) (list

@@ -56,16 +56,21 @@ options:
       - Whether a real transient unit is started with C(systemd-run), measured, and judged.
     type: bool
     default: false
+  sessions:
+    description:
+      - Whether the PAM services of O(pam_services) are judged. They always are where O(users) are given.
+    type: bool
+    default: false
   pam_services:
     description:
-      - The PAM services whose sessions must run C(pam_limits) when O(users) are judged. Those that the host does not
-        have are passed over.
+      - The PAM services whose sessions must run C(pam_limits). Those that the host does not have are passed over.
     type: list
     elements: str
     default: [sshd, login, su, cron, crond, slurm]
   absent_severity:
     description:
-      - The severity of the finding about a process that does not run.
+      - The severity of the finding about a process that does not run. About a unit that does not exist it is at least
+        V(warning).
     type: str
     choices: [info, warning, error]
     default: error

@@ -69,7 +69,7 @@ def test_check_predicts_converge_and_the_second_run_changes_nothing(lab: Lab) ->
     before = {host: etc(lab, host) for host in HOSTS}
     done, predicted = lab.playbook(SITE, "--check", "--diff")
     assert {host: etc(lab, host) for host in HOSTS} == before, "check mode changes nothing"
-    assert "+* hard memlock unlimited" in done.stdout, "--diff shows it"
+    assert "+* hard memlock 8192" in done.stdout, "--diff shows it"
     _done, converged = lab.playbook(SITE, "--diff")
     assert changes(predicted) == changes(converged)
     assert {(host, path) for host, _task, path, _after in changes(converged)} >= {
@@ -89,7 +89,7 @@ def test_check_predicts_converge_and_the_second_run_changes_nothing(lab: Lab) ->
     assert {host: etc(lab, host) for host in HOSTS} == after
     _done, dry = lab.playbook(SITE, "--check")
     assert changes(dry) == set()
-    assert second["summary"]["module_calls_per_host"] == 2, "README states the cost of an unchanged run"
+    assert second["summary"]["module_calls_per_host"] == 3, "README states the cost of an unchanged run"
 
 
 def test_written_limits(lab: Lab) -> None:
@@ -97,10 +97,10 @@ def test_written_limits(lab: Lab) -> None:
     before = etc(lab, "node004")
     limits(lab)
     assert lab.sh("node004", f"cat {OUR_FILES[0]}").splitlines()[-2:] == [
-        "* soft memlock unlimited",
-        "* hard memlock unlimited",
+        "* soft memlock 8192",
+        "* hard memlock 8192",
     ]
-    assert "LimitMEMLOCK=infinity" in lab.sh("node004", f"cat {OUR_FILES[1]}")
+    assert "LimitMEMLOCK=8192K" in lab.sh("node004", f"cat {OUR_FILES[1]}")
     report = limits(
         lab,
         limits_memlock_soft=65536,
@@ -131,14 +131,64 @@ def test_what_is_not_wanted_any_more_goes(lab: Lab) -> None:
     assert left == "admin.conf\n", "what is not ours stays"
 
 
-def test_a_service_that_the_host_lacks_gets_no_file_and_a_note(lab: Lab) -> None:
+def test_a_service_that_the_host_lacks_gets_no_file_and_a_finding(lab: Lab) -> None:
     clean(lab)
-    report = limits(lab, limits_services=["cron", "slurmd"])
-    assert not [path for path in paths(report) if "slurmd" in path]
-    note = "limits_services: this host has no slurmd.service, so no limit was written for it"
-    assert report["hosts"]["node004"]["notes"] == [note]
-    again = limits(lab, limits_services=["cron", "slurmd"])
-    assert changes(again) == set() and again["hosts"]["node004"]["notes"] == [note]
+    for attempt in range(2):
+        report = limits(lab, limits_services=["cron", "slurmd"])
+        assert not [path for path in paths(report) if "slurmd" in path]
+        assert attempt == 0 or changes(report) == set()
+        (finding,) = report["hosts"]["node004"]["findings"]
+        assert (finding["code"], finding["severity"]) == ("MEMLOCK_UNIT_UNKNOWN", "warning")
+        assert finding["subject"] == "slurmd.service"
+
+
+def test_groups_and_users_that_the_host_does_not_know(lab: Lab) -> None:
+    clean(lab)
+    before = etc(lab, "node004")
+    for domain, words in (
+        ("@nobodys", "@nobodys is no group of this host"),
+        ("alicf", "alicf is no user of this host"),
+    ):
+        done, report = lab.playbook(
+            SITE, "--tags", "limits", "--limit", "node004", "-e", json.dumps({"limits_domains": [domain]}), check=False
+        )
+        assert done.returncode == 2 and words in report["hosts"]["node004"]["failures"][0]["message"]
+        assert etc(lab, "node004") == before
+    try:
+        asked = {"limits_domains": ["@nobodys"], "limits_create_groups": True}
+        predicted = limits(lab, "--check", **asked)
+        report = limits(lab, **asked)
+        assert changes(predicted) == changes(report) and "nobodys" in paths(report)
+        assert lab.sh("node004", "getent group nobodys")
+        assert changes(limits(lab, **asked)) == set()
+    finally:
+        limits(lab, limits_state="absent")
+        lab.sh("node004", "groupdel nobodys", check=False)
+
+
+def test_what_would_undo_the_limits_is_found(lab: Lab) -> None:
+    clean(lab)
+    found = "/etc/security/limits.d/95-site.conf"
+    breaks = {
+        f"printf '* - memlock 64\n' > {found}": ("LIMITS_CONTRADICTION", found + ":1 '* - memlock 64'"),
+        f"printf '* hard memlock 64\n' > {found}": ("LIMITS_SOFT_ABOVE_HARD", found + ":1 '* hard memlock 64'"),
+        "sed -i.bak '/pam_limits/d' /etc/pam.d/sshd": ("PAM_LIMITS_MISSING", "absent"),
+        "mkdir -p /etc/slurm; printf 'ClusterName=x\n' > /etc/slurm/slurm.conf": ("SLURM_PROPAGATES_LIMITS", ""),
+    }
+    repair = f"rm -rf {found} /etc/slurm; [ ! -e /etc/pam.d/sshd.bak ] || mv /etc/pam.d/sshd.bak /etc/pam.d/sshd"
+    try:
+        for command, (code, words) in breaks.items():
+            lab.sh("node004", command)
+            # Above the host's own limit, so that the daemon's limit is not enough where PAM is passed over.
+            findings = limits(lab, limits_memlock_soft="9MiB", limits_memlock_hard="9MiB")["hosts"]["node004"][
+                "findings"
+            ]
+            named = [item for item in findings if item["code"] == code]
+            assert len(named) == 1 and words in named[0]["observed"], findings
+            lab.sh("node004", repair)
+    finally:
+        lab.sh("node004", repair)
+        clean(lab)
 
 
 def test_a_file_of_somebody_else_is_never_lost(lab: Lab) -> None:
@@ -263,12 +313,13 @@ BAD = [
     ({"limits_memlock_soft": "lots"}, "limits_memlock_soft: 'lots' is not allowed; use unlimited, a number of KiB, or a size"),
     ({"limits_memlock_hard": "0"}, "limits_memlock_hard: '0' is not allowed"),
     ({"limits_memlock_soft": "3GiB", "limits_memlock_hard": "2048 MiB"}, "limits_memlock_soft: '3GiB' is above limits_memlock_hard: '2048 MiB'"),
-    ({"limits_memlock_hard": "64"}, "limits_memlock_soft: 'unlimited' is above limits_memlock_hard: '64'"),
+    ({"limits_memlock_hard": "64"}, "limits_memlock_soft: '8MiB' is above limits_memlock_hard: '64'"),
     ({"limits_services": ["sshd.service"]}, "names of services without '.service'"),
     ({"limits_services": ["../../tmp/x"]}, "names of services without '.service'"),
-    ({"limits_domains": ["a b\n* hard memlock 1"]}, "use users, @groups or *"),
-    ({"limits_domains": ["alice\n"]}, "use users, @groups or *"),
+    ({"limits_domains": ["a b\n* hard memlock 1"]}, "use users, @groups, *"),
+    ({"limits_domains": ["alice\n"]}, "use users, @groups, *"),
     ({"limits_domains": [], "limits_services": []}, "so there is no limit to write"),
+    ({"limits_check_users": ["a b"]}, "limits_check_users: 'a b' is not allowed; use names of users"),
     ({"limits_state": "gone"}, "value of limits_state must be one of: present, absent"),
 ]  # fmt: skip
 

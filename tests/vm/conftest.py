@@ -25,13 +25,23 @@ SCRIPTS = Path(__file__).parent / "guest_scripts"
 PATIENCE = 600
 
 
+# Both ends in one shell: the client starts when the server listens. Needs no name, since either end may be remote.
+SERVER_LISTENS = "for _ in $(seq 300); do ss -Hltn 'sport = :18515' | grep -q . && break; sleep 0.1; done"
+
+
+def loopback(program: str) -> str:
+    """A shell command that runs both ends of a perftest or pingpong program; its output and status are the client's."""
+    return (
+        f"timeout 90 {program} >/dev/null 2>&1 & {SERVER_LISTENS}; timeout 90 {program} 127.0.0.1; s=$?; wait; exit $s"
+    )
+
+
 @dataclass(frozen=True)
 class Vm:
     """One running VM."""
 
     lab: VmLab
     name: str
-    inventory: Path
 
     @property
     def wire(self) -> str:
@@ -60,12 +70,15 @@ class Vm:
         """Reboot it and wait until it can be used again."""
         lifecycle.reboot(self.lab, self.name, PATIENCE)
 
-    def ansible(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def ansible(self, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run ``ansible`` or ``ansible-playbook`` (the first argument) against the VMs of this session."""
         tool = REPOSITORY / ".venv" / "bin" / args[0]
-        environment = {**os.environ, "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg")}
+        environment = {
+            **os.environ, "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"), "RDMA_LAB_VM_NAME": self.lab.name,
+            **variables,
+        }  # fmt: skip
         return subprocess.run(
-            [str(tool) if tool.exists() else args[0], "-i", str(self.inventory), *args[1:]],
+            [str(tool) if tool.exists() else args[0], "-i", "inventories/lab-vm", *args[1:]],
             cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
 
@@ -79,7 +92,7 @@ def require_host_tools() -> None:
 
 
 @pytest.fixture(scope="session")
-def vm_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Vm]]:
+def vm_session(request: pytest.FixtureRequest) -> Iterator[list[Vm]]:
     """All VMs of this session: two when a chosen test needs a wire, otherwise one."""
     require_host_tools()
     _remove_dead_sessions()
@@ -91,10 +104,7 @@ def vm_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         except LabError as error:
             pytest.fail(f"the VMs did not come up: {error}", pytrace=False)
         try:
-            script = tmp_path_factory.mktemp("inventory") / "vms.sh"
-            script.write_text(f'#!/bin/sh\nexec {REPOSITORY}/lab/vm inventory --name {lab.name} "$@"\n')
-            script.chmod(0o755)
-            yield [Vm(lab, host, script) for host in inventory.inventory(lab)["compute"]["hosts"]]
+            yield [Vm(lab, host) for host in inventory.inventory(lab)["compute"]["hosts"]]
         finally:
             lifecycle.down(lab)
 

@@ -23,13 +23,13 @@ from tests.conftest import REPOSITORY
 from .conftest import Vm, require_host_tools
 
 pytestmark = pytest.mark.vm
-TOOL = str(REPOSITORY / "lab" / "vm")
+TOOL = [str(REPOSITORY / "lab" / "lab"), "vm"]
 # Whatever this process is, it is not a session of tests/vm/conftest.py.
 NAME = "lifecycl"
 
 
 def tool(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([TOOL, *args], capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run([*TOOL, *args], capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def qemus() -> set[int]:
@@ -60,7 +60,7 @@ def clean() -> Iterator[None]:
 
 def start_up() -> subprocess.Popen[str]:
     """``up`` in the background, to the point where its QEMU runs."""
-    started = subprocess.Popen([TOOL, "up", "--name", NAME, "--accel", "tcg"], text=True, stderr=subprocess.PIPE)
+    started = subprocess.Popen([*TOOL, "up", "--name", NAME, "--accel", "tcg"], text=True, stderr=subprocess.PIPE)
     assert wait_until(lambda: bool(qemus()), 60), "QEMU did not start"
     return started
 
@@ -89,7 +89,10 @@ def test_after_a_killed_up_the_next_refuses_and_down_removes_all() -> None:
     assert qemus(), "nothing to find: the test proves nothing"
     refused = tool("up", "--name", NAME)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == f"vm: VMs of the name '{NAME}' are up: take them down with `lab/vm down --name {NAME}`\n"
+    assert (
+        refused.stderr
+        == f"lab vm: VMs of the name '{NAME}' are up: take them down with `lab/lab vm down --name {NAME}`\n"
+    )
     assert tool("down", "--name", NAME).stdout == f"the VMs '{NAME}' are down\n"
     assert not qemus()
     assert tool("down", "--name", NAME).stdout == f"no VMs '{NAME}' were up\n"
@@ -138,7 +141,7 @@ def test_status_and_inventory_and_exec(vm: Vm) -> None:
     assert shown.returncode == 0
     assert status["vms"]["vm1"]["ssh"] is True
     assert status["vms"]["vm1"]["pid"] == vm.lab.processes()["vm1"]
-    listing = json.loads(subprocess.run([vm.inventory, "--list"], capture_output=True, check=True).stdout)
+    listing = json.loads(tool("inventory", "--name", vm.lab.name, "--list").stdout)
     assert listing["_meta"]["hostvars"]["vm1"]["ansible_port"] == status["vms"]["vm1"]["port"]
     said = tool("exec", "--name", vm.lab.name, "--user", "bob", "vm1", "--", "printf", "%s|", "two words", "$HOME")
     assert (said.returncode, said.stdout) == (0, "two words|$HOME|")

@@ -75,7 +75,7 @@ def test_inventory_has_the_groups_of_the_container_lab(lab: VmLab) -> None:
 
 
 def test_nothing_up_says_how_to_start(lab: VmLab) -> None:
-    with pytest.raises(LabError, match="no VMs of the name 'unit' are up. Start them with: lab/vm up"):
+    with pytest.raises(LabError, match="no VMs of the name 'unit' are up. Start them with: lab/lab vm up"):
         lab.load()
 
 

@@ -10,18 +10,9 @@ import re
 
 import pytest
 
-from .conftest import Vm
+from .conftest import SERVER_LISTENS, Vm, loopback
 
 pytestmark = pytest.mark.vm
-# Both ends in one shell: the client starts when the server listens. Needs no name, since either end may be remote.
-SERVER_LISTENS = "for _ in $(seq 300); do ss -Hltn 'sport = :18515' | grep -q . && break; sleep 0.1; done"
-
-
-def loopback(program: str) -> str:
-    """A shell command that runs both ends of a perftest or pingpong program; its output and status are the client's."""
-    return (
-        f"timeout 90 {program} >/dev/null 2>&1 & {SERVER_LISTENS}; timeout 90 {program} 127.0.0.1; s=$?; wait; exit $s"
-    )
 
 
 def test_device_is_there(vm: Vm) -> None:

@@ -1,20 +1,15 @@
 # Copyright (c) 2026, the rdma.infiniband contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What limits.conf and limits.d come to, and what is wrong in them. Private to the collection. Pure.
-
-Also for the controller: what is wrong with limits that someone wants to write there.
-"""
+"""What limits.conf and limits.d come to, and what is wrong in them. Private to the collection. Pure."""
 
 from __future__ import annotations
 
-import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_limits import make
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
-    UNLIMITED,
     Account,
     Limit,
     LimitLine,
@@ -24,8 +19,6 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock imp
 
 # The smaller, the stronger: a line for a user counts more than one for a group, and that more than one for everyone.
 _USER, _GROUP, _EVERYONE, _NOBODY = range(4)
-_KIB = 1024
-_DOMAIN = re.compile(r"^(?:\*|@?[A-Za-z_][A-Za-z0-9_.-]*\$?|@?[0-9]+:[0-9]*|@?:[0-9]+)\Z")
 _COMMAND = "grep -n memlock /etc/security/limits.conf /etc/security/limits.d/*.conf"
 
 
@@ -132,38 +125,3 @@ def _check_domain(domain: str, lines: Sequence[LimitLine]) -> Optional[Finding]:
                 command=_COMMAND,
             )
     return None
-
-
-def parse_kib(value: Any) -> Optional[int]:
-    """A value as limits.d wants it, ``unlimited`` or KiB, in bytes; ``None`` when it is neither."""
-    if isinstance(value, bool):
-        return None
-    text = str(value)
-    if text == "unlimited":
-        return UNLIMITED
-    if not (text.isascii() and text.isdigit() and len(text) <= 16):
-        return None
-    return int(text) * _KIB
-
-
-def request_problems(domains: Sequence[Any], soft: Any, hard: Any) -> Tuple[str, ...]:
-    """What is wrong with limits that shall be written for these domains: texts with value and what is allowed."""
-    problems: List[str] = []
-    for name, value in (("soft", soft), ("hard", hard)):
-        if parse_kib(value) is None:
-            problems.append("%s: %r is not allowed; use unlimited or a number of KiB" % (name, value))
-    if not problems and (parse_kib(soft) or 0) > (parse_kib(hard) or 0):
-        problems.append("soft: %r is above hard: %r; a soft limit can be at most the hard one" % (soft, hard))
-    seen: List[str] = []
-    for domain in domains:
-        if not isinstance(domain, str) or not _DOMAIN.match(domain):
-            hint = "; a group is written @name" if isinstance(domain, str) and domain.startswith("%") else ""
-            problems.append(
-                "domain: %r is not allowed; use *, a user, @group, or a range of numbers such as 1000:%s"
-                % (domain, hint)
-            )
-        elif domain in seen:
-            problems.append("domain: %r is given twice" % domain)
-        else:
-            seen.append(domain)
-    return tuple(problems)

@@ -27,6 +27,7 @@ PCIE_SPEEDS_GTS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)
 PCIE_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 
 _TYPE = re.compile(r"^\S+\Z")
+_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.@:+\\-]*\Z", re.ASCII)
 _PSID = re.compile(r"^[A-Z0-9_]{4,20}\Z")
 _PCI = re.compile(r"^(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _GUID = re.compile(r"^0x[0-9a-f]{16}\Z")
@@ -253,13 +254,16 @@ def _uncabled(reader: _Reader, where: str, raw: Any) -> Tuple[UncabledPort, ...]
 
 
 def _memlock(reader: _Reader, where: str, raw: Any) -> MemlockIntent:
-    entry = reader.mapping(where, raw, ("processes", "soft"))
-    processes = reader.texts(where + ".processes", entry.get("processes"), _TYPE, "process names such as slurmd")
+    entry = reader.mapping(where, raw, ("processes", "users", "soft"))
+    processes = reader.texts(
+        where + ".processes", entry.get("processes"), _NAME, "names such as slurmd or slurmd.service"
+    )
+    users = reader.texts(where + ".users", entry.get("users"), _NAME, "names of users")
     soft = entry.get("soft")
     if soft in (None, "unlimited"):
-        return MemlockIntent(processes, None)
+        return MemlockIntent(processes, users, None)
     size = _SIZE.match(str(soft)) if not isinstance(soft, bool) else None
     if not size:
         reader.problem(where + ".soft", soft, "unlimited, or a size such as 64GiB")
-        return MemlockIntent(processes, None)
-    return MemlockIntent(processes, int(size.group(1)) * _SIZES[size.group(2)])
+        return MemlockIntent(processes, users, None)
+    return MemlockIntent(processes, users, int(size.group(1)) * _SIZES[size.group(2)])

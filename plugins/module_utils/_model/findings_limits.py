@@ -34,6 +34,13 @@ KINDS = (
         "It is not started, not installed, or has another name. See: {command}",
     ),
     FindingKind(
+        "MEMLOCK_UNIT_UNKNOWN",
+        "error",
+        "Unit to be measured does not exist",
+        "systemd knows no unit of this name, so its limit was not measured.",
+        "The package is not installed on this host, or the name is wrong (Debian's sshd is ssh.service). See: {command}",
+    ),
+    FindingKind(
         "MEMLOCK_CANNOT_RAISE",
         "error",
         "Memory-lock limit cannot be raised on this host",

@@ -66,9 +66,10 @@ class HcaIntent:
 
 @dataclass(frozen=True)
 class MemlockIntent:
-    """The memory-lock limit, in bytes (``None`` is unlimited), that the named processes must really have."""
+    """The memory-lock limit, in bytes (``None`` is unlimited), that processes and new logins of users must have."""
 
     processes: Tuple[str, ...] = ()
+    users: Tuple[str, ...] = ()
     soft_bytes: Optional[int] = None
 
 

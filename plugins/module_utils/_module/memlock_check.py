@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.infiniband.plugins.module_utils._check.memlock import DAEMONS, check_memlock, is_unit
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.memlock import check_memlock
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.memlock_logins import DAEMONS
+from ansible_collections.rdma.infiniband.plugins.module_utils._check.memlock_units import is_unit
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import at_or_above
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
     UNLIMITED,
@@ -41,6 +43,7 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "users": {"type": "list", "elements": "str", "default": []},
     "login_probe": {"type": "bool", "default": False},
     "unit_probe": {"type": "bool", "default": False},
+    "sessions": {"type": "bool", "default": False},
     "pam_services": {
         "type": "list",
         "elements": "str",
@@ -116,8 +119,8 @@ def _wanted(module: AnsibleModule) -> MemlockWanted:
         for name in given[option]:
             if not form.match(name):
                 _refuse(module, option, name, "names such as sshd, slurmd.service, alice")
-    if not (given["processes"] or given["users"] or given["unit_probe"]):
-        module.fail_json(msg="processes, users, unit_probe: nothing to measure; give at least one of them")
+    if not (given["processes"] or given["users"] or given["unit_probe"] or given["sessions"]):
+        module.fail_json(msg="processes, users, sessions, unit_probe: nothing to measure; give at least one of them")
     if given["login_probe"] and not given["users"]:
         module.fail_json(msg="login_probe: needs users, the accounts whose login is opened")
     if given["login_probe"] and os.geteuid() != 0:
@@ -154,7 +157,7 @@ def _view(module: AnsibleModule, wanted: MemlockWanted) -> MemlockView:
     sessions = [item for item in ours if item.origin == "session" and not item.limit.reaches(wanted.limit)]
     lookup = config.accounts()
     by_uid = {uid: lookup(str(uid)) for uid in {item.session_uid for item in sessions if item.session_uid is not None}}
-    stacks = config.stacks(given["pam_services"]) if users or sessions else ()
+    stacks = config.stacks(given["pam_services"]) if users or sessions or given["sessions"] else ()
     return MemlockView(
         processes=seen,
         units=units,

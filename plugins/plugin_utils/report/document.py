@@ -33,7 +33,7 @@ class HostRecord:
 
     hcas: list[Any] = field(default_factory=list)
     uncovered: list[Any] = field(default_factory=list)
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    found: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     changes: list[dict[str, Any]] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -41,12 +41,19 @@ class HostRecord:
     observed: bool = False
     module_calls: int = 0
 
-    def observe(self, result: Mapping[str, Any]) -> None:
-        """Take over what hca_info or hca_check returned; a later look replaces an earlier one."""
-        self.observed = True
-        self.hcas = list(result.get("overview") or [])
-        self.uncovered = list(result.get("uncovered") or [])
-        self.findings = [dict(finding) for finding in result.get("findings") or []]
+    def observe(self, task: str, result: Mapping[str, Any]) -> None:
+        """Take over what a module of the collection saw; a later look of the same task replaces an earlier one."""
+        if "overview" in result:
+            self.observed = True
+            self.hcas = list(result.get("overview") or [])
+            self.uncovered = list(result.get("uncovered") or [])
+        self.found[task] = [dict(finding) for finding in result.get("findings") or []]
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What all checks found, each thing once, the worst first."""
+        unique = {tuple(sorted(item.items())): item for items in self.found.values() for item in items}
+        return sorted(unique.values(), key=lambda item: -SEVERITIES.index(item["severity"]))
 
 
 def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:

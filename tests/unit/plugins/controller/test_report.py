@@ -40,6 +40,7 @@ def record(findings: list[dict[str, str]] | None = None, guid: str = "0x1", **ch
     done = document.HostRecord()
     port = {"number": 1, "state": "ACTIVE", "rate_gbps": 400.0, "link_layer": "InfiniBand", "port_guid": guid}
     done.observe(
+        "task",
         {
             "overview": [
                 {
@@ -51,7 +52,7 @@ def record(findings: list[dict[str, str]] | None = None, guid: str = "0x1", **ch
                 }
             ],
             "findings": findings or [],
-        }
+        },
     )
     for name, value in changes.items():
         setattr(done, name, value)

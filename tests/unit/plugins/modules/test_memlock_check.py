@@ -146,6 +146,12 @@ def test_an_absent_process(run: Run, live: list[list[str]]) -> None:
     assert not run(processes=["gone"], absent_severity="warning")["failed"]
 
 
+def test_pam_is_judged_without_a_user_when_asked(run: Run, host: Path) -> None:
+    (host / "etc/pam.d/sshd").write_text("session required pam_unix.so\n")
+    assert codes(run(processes=["slurmd"], soft="0")) == []
+    assert codes(run(sessions=True)) == ["PAM_LIMITS_MISSING"]
+
+
 def test_logins(run: Run, host: Path) -> None:
     result = run(users=["alice"])
     assert codes(result) == ["MEMLOCK_EFFECTIVE_LOW"] and "limits.conf:1 '@rdma - memlock 64'" in result["msg"]

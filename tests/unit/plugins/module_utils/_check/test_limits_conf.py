@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import List, Tuple
 
 import pytest
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.limits_config import (
     check_lines,
     login_limit,
-    request_problems,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
     UNLIMITED,
@@ -138,22 +137,3 @@ def test_a_session_never_has_a_soft_limit_above_the_hard_one(lines: List[LimitLi
         limit = login_limit(lines, account, START, debian).limit
         assert 0 <= limit.soft <= limit.hard
     check_lines(lines)
-
-
-@pytest.mark.parametrize(
-    ("domains", "soft", "hard", "words"),
-    [
-        (["*", "@rdma", "alice", "1000:", ":0", "@100:200"], "unlimited", "unlimited", []),
-        (["*"], 64, "64", []),
-        (["*"], "unlimited", "64", ["above hard"]),
-        (["*"], "64G", "unlimited", ["soft: '64G'"]),
-        (["*"], True, -1, ["soft: True", "hard: -1"]),
-        (["%rdma"], 1, 1, ["written @name"]),
-        (["a b", "*\n* - memlock 1", 7], 1, 1, ["'a b'", "\\n", "7"]),
-        (["alice", "alice"], 1, 1, ["given twice"]),
-    ],
-)
-def test_requests(domains: Any, soft: Any, hard: Any, words: List[str]) -> None:
-    problems = request_problems(domains, soft, hard)
-    assert len(problems) == len(words)
-    assert all(word in problems[index] for index, word in enumerate(words))

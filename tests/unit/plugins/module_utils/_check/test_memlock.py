@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, List
 
 import pytest
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.memlock import check_memlock
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.findings_limits import KINDS
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock import (
     UNLIMITED,
     Account,
@@ -135,6 +137,18 @@ def test_no_process_is_no_pass(severity: str) -> None:
     )
     gone = replace(UNIT, load_state="not-found", limit=None)
     assert "not-found" in only(MemlockView(units={"slurmd.service": gone})).observed
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("info", "warning"), ("warning", "warning"), ("error", "error")])
+def test_a_unit_that_does_not_exist_is_never_mere_information(asked: str, severity: str) -> None:
+    view = MemlockView(units={"slurmdd.service": replace(UNIT, name="slurmdd.service", load_state="not-found")})
+    finding = only(view, MemlockWanted(("slurmdd.service",), ALL, asked))
+    assert (finding.code, finding.severity) == ("MEMLOCK_UNIT_UNKNOWN", severity)
+
+
+def test_every_code_of_the_family_is_tested_here() -> None:
+    texts = "".join((Path(__file__).parent / name).read_text() for name in ("test_memlock.py", "test_limits_conf.py"))
+    assert not [kind.code for kind in KINDS if '"%s"' % kind.code not in texts]
 
 
 def test_what_cannot_be_read_is_no_pass() -> None:
