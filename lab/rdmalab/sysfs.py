@@ -105,6 +105,9 @@ def render(
 def static_tree(machine: Machine) -> Tree:
     """What never changes while the host is up: the mount points of the moving parts, and the NUMA nodes."""
     tree: Tree = {f"class/{name}": None for name in ("infiniband", "infiniband_mad", "infiniband_verbs")}
+    tree["devices/virtual/misc/rdma_cm/dev"] = "10:121"
+    tree["devices/virtual/misc/rdma_cm/abi_version"] = "4"
+    tree["class/misc/rdma_cm"] = Symlink("../../devices/virtual/misc/rdma_cm")
     for card in machine.cards:
         tree[f"devices/{card.root}"] = None
     for node in range(2):

@@ -140,7 +140,7 @@ class CallbackModule(CallbackBase):
                 record.observe(str(result.task._uuid), item)
             if item.get("changed"):
                 args = result.task_fields.get("args") or {}
-                record.changes.append(document.change(result.task.get_name(), args, item))
+                record.changes += document.changes(result.task.get_name(), args, item)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Write the document and print the summary."""

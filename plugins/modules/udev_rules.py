@@ -52,6 +52,11 @@ options:
       - Whether present devices are renamed. That cuts off who uses the name. Otherwise the names are reported as pending.
     type: bool
     default: false
+  allow_management_path:
+    description:
+      - Whether the IPoIB device that carries the connection of this play may get another name, now or at the next boot.
+    type: bool
+    default: false
   groups_to_come:
     description: Groups that need not exist in check mode, since the caller would have created them before.
     type: list

@@ -149,6 +149,7 @@ class FakeNetdev:
     mtu: Optional[str] = "4092"
     address: Optional[str] = None
     master: Optional[str] = None
+    flags: Optional[str] = "0x1003"  # up
 
 
 @dataclass(frozen=True)
@@ -397,7 +398,7 @@ def _function(tree: _Tree, function: FakeFunction) -> str:
 
 def _netdev(tree: _Tree, function: str, netdev: FakeNetdev) -> None:
     place = "%s/net/%s" % (function, netdev.name)
-    for name in ("type", "dev_port", "operstate", "carrier", "mtu", "address"):
+    for name in ("type", "dev_port", "operstate", "carrier", "mtu", "address", "flags"):
         tree.file(place + "/" + name, getattr(netdev, name))
     tree.link(place + "/device", function)
     tree.link("class/net/" + netdev.name, place)

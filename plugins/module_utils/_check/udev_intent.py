@@ -16,13 +16,13 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import
     UdevIntent,
 )
 
-_MODE = re.compile(r"^0[0-7]{3}$")
-_ACCOUNT = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$")
-_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-_GUID = re.compile(r"^0x[0-9a-f]{16}$")
+_MODE = re.compile(r"^0[0-7]{3}\Z")
+_ACCOUNT = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?\Z")
+_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_GUID = re.compile(r"^0x[0-9a-f]{16}\Z")
 # RDMA devices: the kernel's limit is 63 characters. Network devices: 15, and a dot marks the device of a P_Key.
-_RDMA_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")
-_NET_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,14}$")
+_RDMA_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,62}\Z")
+_NET_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,14}\Z")
 
 
 class IntentError(Exception):

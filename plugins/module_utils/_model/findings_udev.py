@@ -74,8 +74,9 @@ KINDS = (
         "warning",
         "Device does not have its intended name yet",
         "The rules give the device another name when it appears the next time. Until then it has the one that is shown.",
-        "A rename cuts off who uses the name, so it needs udev_allow_rename, or a reboot. Names given by hand (rdma link add) "
-        "and names taken by another device are not changed while the host runs. See: rdma dev; ip link; device {device}, {pci}",
+        "A rename cuts off who uses the name, so it needs udev_allow_rename, or a reboot. Network devices that are up, names "
+        "given by hand (rdma link add) and names taken by another device are not changed while the host runs. "
+        "See: rdma dev; ip link; device {device}, {pci}",
     ),
     FindingKind(
         "UDEV_NAME_UNMATCHED",

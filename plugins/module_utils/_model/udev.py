@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Tuple
+from typing import FrozenSet, Mapping, Optional, Tuple
 
 # The device nodes of RDMA: kind, its subsystem, the pattern of its kernel name, and the mode that the kernel gives it
 # (drivers/infiniband/core: uverbs_main.c, user_mad.c, ucma.c). Owner and group are root.
@@ -179,13 +179,17 @@ class RdmaDevice:
 
 @dataclass(frozen=True)
 class IpoibDevice:
-    """A network device of type InfiniBand. ``child`` is one of a P_Key, which is named after its parent."""
+    """A network device of type InfiniBand. ``child`` is one of a P_Key, which is named after its parent.
+
+    The kernel does not rename a device that is ``up``.
+    """
 
     name: str
     pci: Optional[str] = None
     guid: Optional[str] = None
     port: Optional[int] = None
     child: bool = False
+    up: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,7 @@ class UdevHost:
     ``beneath`` is, by the name of a file of ours, the one that is in effect when ours is not there: what was there
     before (``backups`` has the names of these), or the distribution's. ``users`` and ``groups`` map name to number;
     ``local`` are the accounts in the host's own files, the only ones that udev knows before a network is up.
+    ``management`` are the network devices that carry our own connection.
     """
 
     nodes: Tuple[DeviceNode, ...] = ()
@@ -209,6 +214,7 @@ class UdevHost:
     groups: Mapping[str, int] = field(default_factory=dict)
     local_users: Tuple[str, ...] = ()
     local_groups: Tuple[str, ...] = ()
+    management: FrozenSet[str] = frozenset()
 
     def file(self, name: str) -> Optional[RulesFile]:
         """The file of this name that is in effect."""

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence
+from dataclasses import replace
+from typing import Any, Dict, FrozenSet, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.udev_intent import (
@@ -20,12 +21,19 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import
     UdevHost,
     UdevIntent,
 )
+from ansible_collections.rdma.infiniband.plugins.module_utils._module.observe import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._plan.udev import UdevPlan, pending_changes
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.accounts import Accounts
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.devnodes import observe
+from ansible_collections.rdma.infiniband.plugins.module_utils._source.files import Files
+from ansible_collections.rdma.infiniband.plugins.module_utils._source.management import (
+    connection_address,
+    management_devices,
+)
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
 
 _SHOWN = 5
+_TIMEOUT = 10.0
 _NAME = {
     "name": {"type": "str", "required": True},
     "pci": {"type": "str"},
@@ -67,10 +75,18 @@ def observed(module: AnsibleModule, intent: UdevIntent) -> UdevHost:
     try:
         accounts = Accounts(module.params["root"])
         accounts.learn(*names_of(intent))
-        return observe(module.params["root"], accounts)
+        host = observe(module.params["root"], accounts)
+        return replace(host, management=_management(module)) if intent.ipoib or host.ipoib else host
     except SourceError as error:
         module.fail_json(msg="root: cannot read the host. %s. Nothing was changed." % error)
         raise
+
+
+def _management(module: AnsibleModule) -> FrozenSet[str]:
+    """The devices that carry our connection; of another root than the running host's, none."""
+    if module.params["root"].rstrip("/"):
+        return frozenset()
+    return management_devices(Files("/"), connection_address(), runner_of(module), _TIMEOUT)
 
 
 def results(host: UdevHost, intent: UdevIntent, plan: UdevPlan, findings: Sequence[Finding]) -> Dict[str, Any]:

@@ -33,6 +33,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._plan.udev import 
     REMOVE,
     RESTORE,
     WRITE,
+    Allowed,
     FileStep,
     NodeStep,
     PlanError,
@@ -46,6 +47,7 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = dict(
     state={"type": "str", "choices": ["present", "absent"], "default": "present"},
     names_in_use={"type": "list", "elements": "str", "default": []},
     allow_rename={"type": "bool", "default": False},
+    allow_management_path={"type": "bool", "default": False},
     groups_to_come={"type": "list", "elements": "str", "default": []},
     timeout={"type": "float", "default": 60.0},
 )
@@ -64,7 +66,7 @@ def run_module() -> None:
         intent = UdevIntent()
     host = observed(module, intent)
     try:
-        steps = plan(_with_groups(module, host), intent, module.params["names_in_use"], module.params["allow_rename"])
+        steps = plan(_with_groups(module, host), intent, _allowed(module))
     except PlanError as error:
         module.fail_json(msg="%s. Nothing was changed." % error)
         return
@@ -79,6 +81,11 @@ def run_module() -> None:
     result["changes"] = [change.to_dict() for change in steps.changes]
     result["diff"] = _diff(steps.changes)
     finish(module, result, findings)
+
+
+def _allowed(module: AnsibleModule) -> Allowed:
+    given = module.params
+    return Allowed(given["names_in_use"], given["allow_rename"], given["allow_management_path"])
 
 
 def _with_groups(module: AnsibleModule, host: UdevHost) -> UdevHost:

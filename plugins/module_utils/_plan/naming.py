@@ -10,7 +10,7 @@ followed here (kernel-boot/rdma_rename.c). Network devices are named by the firs
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import (
     IPOIB_FILE,
@@ -30,8 +30,10 @@ _PROGRAM = re.compile(r"^(?:\S*/)?rdma_rename\s+%k\s+(NAME_[A-Z]+)(?:\s+(\S+))?$
 _POLICY_OF = {"NAME_KERNEL": "kernel", "NAME_PCI": "pci", "NAME_GUID": "guid", "NAME_FALLBACK": "fallback"}
 # What rdma_rename makes of a PCI address. A name of this form was given by the same rule, also where a newer version
 # than the one followed here knows more (slots, sub-functions).
-_PCI_FORM = re.compile(r"^(?:ib|roce|iw|opa|usnic|rdma)(?:P\d+)?(?:p\d+s\d+|s\d+)(?:f\d+)?(?:v\d+)?(?:S\d+)?$")
-_ONBOARD_FORM = re.compile(r"^(?:ib|roce|iw|opa|usnic|rdma)o\d+$")
+_PCI_FORM = re.compile(
+    r"^(?:ib|roce|iw|opa|usnic|rdma)(?:P[0-9]+)?(?:p[0-9]+s[0-9]+|s[0-9]+)(?:f[0-9]+)?(?:v[0-9]+)?(?:S[0-9]+)?$"
+)
+_ONBOARD_FORM = re.compile(r"^(?:ib|roce|iw|opa|usnic|rdma)o[0-9]+$")
 _GUID_FORM = re.compile(r"^(?:ib|roce|iw|opa|usnic|rdma)x[0-9a-f]{16}$")
 # Driver of the PCI function to the name that the kernel counts up; others are the driver's own name.
 _KERNEL_NAMES = {"mlx5_core": "mlx5_", "mlx4_core": "mlx4_", "hfi1": "hfi1_", "bnxt_en": "bnxt_re", "ice": "irdma"}
@@ -116,7 +118,7 @@ def _prefix(device: RdmaDevice) -> str:
 
 def _kernel_name(device: RdmaDevice, devices: Sequence[RdmaDevice], named):  # type: ignore[no-untyped-def]
     base = _KERNEL_NAMES.get(device.driver or "")
-    if base and device.name[len(base) :].isdigit() and device.name.startswith(base):
+    if base and re.match(re.escape(base) + "[0-9]+$", device.name):
         return named(device.name, "policy kernel")
     if not base and not _is_persistent(device.name):
         return named(device.name, "policy kernel", False)
@@ -226,6 +228,16 @@ def objections(changes: Sequence[NameChange], in_use: Sequence[str]) -> Tuple[st
             text += ", and %s would be the device that is %s now" % (name, heirs[0].before)
         found.append(text)
     return tuple(found)
+
+
+def cut_off(changes: Sequence[NameChange], management: Iterable[str]) -> Tuple[str, ...]:
+    """Network devices that carry our own connection and would have another name, now or after a reboot."""
+    carriers = set(management)
+    return tuple(
+        "%s would become %s" % (change.before, change.after or "a name that cannot be foretold")
+        for change in changes
+        if change.kind == "ipoib" and change.changes and change.before in carriers
+    )
 
 
 def clashes(changes: Sequence[NameChange]) -> Tuple[str, ...]:

@@ -93,20 +93,35 @@ def pending_changes(names: Sequence[NameChange]) -> Tuple[Change, ...]:
     return tuple(Change(_label(name), name.before, name.after, disruptive=True, needs="reboot") for name in names)
 
 
-def plan(host: UdevHost, intent: UdevIntent, in_use: Sequence[str] = (), allow_rename: bool = False) -> UdevPlan:
+@dataclass(frozen=True)
+class Allowed:
+    """What may be disrupted. ``in_use`` are names that must not go."""
+
+    in_use: Sequence[str] = ()
+    rename: bool = False
+    management_path: bool = False
+
+
+def plan(host: UdevHost, intent: UdevIntent, allowed: Allowed = Allowed()) -> UdevPlan:
     """What to do; raises :class:`PlanError` where nothing must be done."""
     files: List[FileStep] = []
     for name, text in wanted_files(intent).items():
         files += _file_steps(host, name, text)
     names = _names(host, intent)
-    _refuse(host, intent, names, in_use)
+    _refuse(host, intent, names, allowed)
     changing = tuple(name for name in names if name.changes)
     # Only a name that is certain, and that nobody else has now, can be given while the host runs.
     taken = {(name.kind, name.before) for name in names}
+    up = {("ipoib", device.name) for device in host.ipoib if device.up}
     renames = tuple(
         name
         for name in changing
-        if allow_rename and host.running and name.after and name.certain and (name.kind, name.after) not in taken
+        if allowed.rename
+        and host.running
+        and name.after
+        and name.certain
+        and (name.kind, name.after) not in taken
+        and (name.kind, name.before) not in up
     )
     return UdevPlan(
         files=tuple(files),
@@ -165,7 +180,7 @@ def _file_steps(host: UdevHost, name: str, text: Optional[str]) -> List[FileStep
     return [FileStep(REMOVE, path, ours.text, None)] if ours else []
 
 
-def _refuse(host: UdevHost, intent: UdevIntent, names: Sequence[NameChange], in_use: Sequence[str]) -> None:
+def _refuse(host: UdevHost, intent: UdevIntent, names: Sequence[NameChange], allowed: Allowed) -> None:
     """Everything that must stop the run before a file is written."""
     for node in intent.nodes:
         for word, value, known in (("owner", node.owner, host.users), ("group", node.group, host.groups)):
@@ -180,7 +195,13 @@ def _refuse(host: UdevHost, intent: UdevIntent, names: Sequence[NameChange], in_
     clashing = naming.clashes(names)
     if clashing:
         raise PlanError("two devices cannot have one name: %s" % "; ".join(clashing))
-    objections = naming.objections(names, in_use)
+    cut_off = naming.cut_off(names, host.management)
+    if cut_off and not allowed.management_path:
+        raise PlanError(
+            "our own connection runs over a device that would have another name: %s. Whoever configures the network must "
+            "know the new name first; allow it with allow_management_path" % "; ".join(cut_off)
+        )
+    objections = naming.objections(names, allowed.in_use)
     if objections:
         raise PlanError(
             "the inventory uses names that would go: %s. Change the inventory first, or take these names out of "

@@ -15,6 +15,7 @@ import pwd
 from typing import Dict, Iterable, Tuple
 
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import Rule
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
 
 
@@ -71,6 +72,7 @@ def _entries(path: str) -> Dict[str, int]:
         raise SourceError("%s: %s" % (path, error.strerror or error)) from None
     for line in text.split("\n"):
         fields = line.split(":")
-        if len(fields) > 2 and fields[2].isdigit():
-            found.setdefault(fields[0], int(fields[2]))
+        number = decimal(fields[2], 11) if len(fields) > 2 else None
+        if number is not None:
+            found.setdefault(fields[0], number)
     return found

@@ -25,6 +25,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import ipoib_address, sysfs, udev_rules
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.accounts import Accounts
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.files import Files
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
@@ -33,6 +34,7 @@ _TYPE_INFINIBAND = "32"  # ARPHRD_INFINIBAND
 _RENAME_PROGRAMS = ("usr/lib/udev/rdma_rename", "lib/udev/rdma_rename")
 # Driver of the PCI function to the protocol where the link layer alone does not say it.
 _PROTOCOLS = {"hfi1": "opa", "cxgb4": "iw"}
+_IFF_UP = 1
 _MULTIFUNCTION = 0x80
 _HEADER_TYPE = 0x0E
 
@@ -132,8 +134,7 @@ def _nodes(files: Files, accounts: Accounts) -> Tuple[DeviceNode, ...]:
 
 
 def _natural(name: str) -> Tuple[int, str]:
-    digits = name.lstrip("abcdefghijklmnopqrstuvwxyz_")
-    return (int(digits) if digits.isdigit() else 0, name)
+    return (decimal(name.lstrip("abcdefghijklmnopqrstuvwxyz_")) or 0, name)
 
 
 def _node(files: Files, kind: str, name: str, accounts: Accounts) -> DeviceNode:
@@ -232,6 +233,7 @@ def _ipoib_devices(files: Files) -> Tuple[IpoibDevice, ...]:
 def _ipoib_device(files: Files, place: str, name: str) -> IpoibDevice:
     address = os.path.basename(os.path.realpath(place + "/device"))
     number = sysfs.integer(files.read(place + "/dev_port") or "")
+    flags = sysfs.integer(files.read(place + "/flags") or "")
     try:
         guid: Optional[str] = ipoib_address.parse(files.read(place + "/address") or "").port_guid
     except ParseError:
@@ -242,4 +244,5 @@ def _ipoib_device(files: Files, place: str, name: str) -> IpoibDevice:
         guid=guid,
         port=None if number is None else number + 1,
         child=os.path.exists(place + "/parent") or "." in name,
+        up=flags is None or bool(flags & _IFF_UP),
     )

@@ -56,7 +56,26 @@ class HostRecord:
         return sorted(unique.values(), key=lambda item: -SEVERITIES.index(item["severity"]))
 
 
-def change(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+def changes(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The changes of one result: those that a module of the collection lists itself, else the one that it is."""
+    listed = result.get("changes")
+    if not isinstance(listed, list) or not all(isinstance(item, Mapping) and "what" in item for item in listed):
+        return [_change(task, args, result)]
+    return [
+        {
+            "task": task,
+            **Change(
+                str(item["what"]),
+                *(_joined([item.get(side)]) for side in ("before", "after")),
+                disruptive=bool(item.get("disruptive")),
+                needs=item["needs"] if item.get("needs") in NEEDS else NOTHING,
+            ).to_dict(),
+        }
+        for item in listed
+    ]
+
+
+def _change(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
     """One change: the file or thing, its value before and after as far as the diff tells, and what it needs.
 
     A task or the item of its loop says with ``needs`` what it takes for the change to have effect.

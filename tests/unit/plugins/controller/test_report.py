@@ -110,7 +110,7 @@ def test_changes_and_what_they_need() -> None:
         "item": {"path": "/etc/x", "needs": "service_restart"},
         "ansible_loop_var": "item",
     }
-    entry = document.change("write", {"dest": "{{ item.path }}"}, result)
+    entry = document.changes("write", {"dest": "{{ item.path }}"}, result)[0]
     assert (entry["what"], entry["before"], entry["after"], entry["needs"]) == (
         "/etc/x",
         None,
@@ -139,8 +139,28 @@ def test_changes_and_what_they_need() -> None:
     ],
 )
 def test_what_a_change_is_called(args: dict[str, Any], result: dict[str, Any], what: str, needs: str) -> None:
-    entry = document.change("the task", args, result)
+    entry = document.changes("the task", args, result)[0]
     assert (entry["what"], entry["needs"], entry["before"], entry["after"]) == (what, needs, None, None)
+
+
+def test_a_module_lists_its_own_changes() -> None:
+    result = {
+        "diff": [{"before": "", "after": "x"}],
+        "changes": [
+            {
+                "what": "/dev/x",
+                "before": "root:root 0666",
+                "after": "root:rdma 0660",
+                "disruptive": False,
+                "needs": "nothing",
+            },
+            {"what": "name", "before": None, "after": "rail0", "disruptive": True, "needs": "reboot"},
+        ],
+    }
+    first, second = document.changes("the task", {}, result)
+    assert (first["what"], first["before"], first["after"]) == ("/dev/x", "root:root 0666", "root:rdma 0660")
+    assert (second["before"], second["disruptive"], second["needs"]) == (None, True, "reboot")
+    assert document.changes("t", {}, {"changes": [], "changed": False}) == []
 
 
 @given(st.text())

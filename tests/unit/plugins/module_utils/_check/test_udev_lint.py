@@ -85,7 +85,10 @@ def test_rules_that_do_nothing(rule: str, code: str, cause: str, right: str) -> 
 
 def test_the_place_of_a_finding() -> None:
     text = "# a comment\n" + net('ATTR{address}=="00:0c:29:aa:bb:7a"')
-    files = (RulesFile("/etc/udev/rules.d/70-x.rules", parse(text), text), RulesFile("/r/9.rules", reason="Permission denied"))
+    files = (
+        RulesFile("/etc/udev/rules.d/70-x.rules", parse(text), text),
+        RulesFile("/r/9.rules", reason="Permission denied"),
+    )
     first, second = lint(files)
     assert (first.code, first.subject) == (NEVER, "/etc/udev/rules.d/70-x.rules:2")
     assert (second.code, second.subject, second.observed) == ("UDEV_FILE_UNREADABLE", "/r/9.rules", "Permission denied")

@@ -28,12 +28,21 @@ def test_tokens() -> None:
 
 def test_lines_comments_and_continuations() -> None:
     text = '# A="1"\n\n  \t\nKERNEL=="a", \\\n# inside\n  MODE="1"\nKERNEL=="b"\r\nKERNEL=="c" \\'
-    assert [(rule.line, len(rule.tokens), rule.problem) for rule in parse(text)] == [(4, 2, None), (7, 1, None), (8, 1, "not of the form KEY==\"value\": \\")]
+    assert [(rule.line, len(rule.tokens), rule.problem) for rule in parse(text)] == [
+        (4, 2, None),
+        (7, 1, None),
+        (8, 1, 'not of the form KEY=="value": \\'),
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [('KERNEL="a', "is not closed"), ("KERNEL==a", "not of the form"), ('kernel=="a"', "not of the form"), ("junk", "not of")],
+    [
+        ('KERNEL="a', "is not closed"),
+        ("KERNEL==a", "not of the form"),
+        ('kernel=="a"', "not of the form"),
+        ("junk", "not of"),
+    ],
 )
 def test_what_udev_skips(text: str, words: str) -> None:
     (rule,) = parse('SUBSYSTEM=="infiniband", ' + text)
