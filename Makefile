@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help host-packages demo demo-down venv venv-test test unit lint sanity lab-test vm-test bench docs
+.PHONY: help host-packages demo demo-down venv venv-test test unit lint sanity lab-test molecule vm-test bench docs
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,6 +58,9 @@ sanity: venv-test ## ansible-test sanity and the other Pythons
 
 lab-test: venv-test ## Tests against booted hosts
 	@$(BIN)/python -m pytest tests/lab
+
+molecule: venv-test ## Molecule scenarios: each role in check mode, converged, twice, verified
+	@molecule test --all
 
 vm-test: venv-test ## Tests against virtual machines
 	@PATH='$(MACHINE_PATH)' lab/install-vm-packages

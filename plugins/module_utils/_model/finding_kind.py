@@ -19,6 +19,10 @@ _PLACEHOLDERS = {
     "command": "TOOL",
     "netdev": "NETDEV",
     "change": "CHANGE",
+    "name": "NAME",
+    "node": "/dev/infiniband/NODE",
+    "path": "FILE",
+    "place": "FILE:LINE",
 }
 
 

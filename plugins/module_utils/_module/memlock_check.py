@@ -24,7 +24,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.memlock imp
     Process,
     Unit,
 )
-from ansible_collections.rdma.infiniband.plugins.module_utils._module.observe import runner_of
+from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import limits, processes
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, SourceError
 

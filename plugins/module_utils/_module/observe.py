@@ -9,8 +9,9 @@ from typing import Any, Dict, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.hca import Hca, Node
+from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.node import observe
-from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import Runner, SourceError, ToolRun
+from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
 
 # Matches the documentation fragment of the same name.
 OBSERVE_ARGUMENTS: Dict[str, Dict[str, Any]] = {
@@ -18,25 +19,6 @@ OBSERVE_ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "sysfs_path": {"type": "path", "default": "/sys"},
     "timeout": {"type": "float", "default": 10.0},
 }
-# timeout(1) of coreutils: 124 when the time is over, 137 when the command had to be killed.
-_TIMED_OUT = (124, 137)
-
-
-def runner_of(module: AnsibleModule) -> Runner:
-    """A runner on the managed node: list of arguments, no shell, C locale, a time limit."""
-
-    def run(argv: Sequence[str], timeout: float) -> ToolRun:
-        path = module.get_bin_path(argv[0], opt_dirs=["/usr/sbin", "/sbin", "/usr/bin"])
-        if path is None:
-            return ToolRun(argv, failure="missing")
-        # A tool in an uninterruptible wait on a hung driver must not take the module with it.
-        limit = [module.get_bin_path("timeout", True), "--kill-after=2", "%g" % timeout]
-        rc, stdout, stderr = module.run_command(
-            limit + [path] + list(argv[1:]), environ_update={"LC_ALL": "C", "LANG": "C"}, errors="replace"
-        )
-        return ToolRun(argv, rc, stdout, stderr, "timeout" if rc in _TIMED_OUT else None)
-
-    return run
 
 
 def observed(module: AnsibleModule) -> Node:

@@ -21,7 +21,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import
     UdevHost,
     UdevIntent,
 )
-from ansible_collections.rdma.infiniband.plugins.module_utils._module.observe import runner_of
+from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._plan.udev import UdevPlan, pending_changes
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.accounts import Accounts
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.devnodes import observe

@@ -20,7 +20,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.udev import
     UdevHost,
     UdevIntent,
 )
-from ansible_collections.rdma.infiniband.plugins.module_utils._module.observe import runner_of
+from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._module.udev import (
     UDEV_ARGUMENTS,
     finish,

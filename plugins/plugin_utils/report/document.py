@@ -43,8 +43,8 @@ class HostRecord:
 
     def observe(self, task: str, result: Mapping[str, Any]) -> None:
         """Take over what a module of the collection saw; a later look of the same task replaces an earlier one."""
+        self.observed = True
         if "overview" in result:
-            self.observed = True
             self.hcas = list(result.get("overview") or [])
             self.uncovered = list(result.get("uncovered") or [])
         self.found[task] = [dict(finding) for finding in result.get("findings") or []]
@@ -65,8 +65,9 @@ def changes(task: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> li
         {
             "task": task,
             **Change(
-                str(item["what"]),
-                *(_joined([item.get(side)]) for side in ("before", "after")),
+                what=str(item["what"]),
+                before=_joined([item.get("before")]),
+                after=_joined([item.get("after")]),
                 disruptive=bool(item.get("disruptive")),
                 needs=item["needs"] if item.get("needs") in NEEDS else NOTHING,
             ).to_dict(),

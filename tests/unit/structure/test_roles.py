@@ -35,6 +35,15 @@ def test_variables_are_the_same_everywhere(role: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda path: path.name)
+def test_each_role_has_a_scenario(role: Path) -> None:
+    for name in ("molecule.yml", "converge.yml", "verify.yml"):
+        path = REPOSITORY / "extensions/molecule" / role.name / name
+        assert path.exists(), f"{path} is missing"
+    assert f"rdma.infiniband.{role.name}" in (path.parent / "converge.yml").read_text()
+    assert not load(path.parent / "molecule.yml"), "what scenarios share is in extensions/molecule/config.yml"
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda path: path.name)
 def test_internal_names_are_marked(role: Path) -> None:
     for path in sorted((role / "vars").glob("*.yml")):
         for name in load(path) or {}:
