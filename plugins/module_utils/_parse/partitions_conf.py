@@ -133,7 +133,7 @@ def _pair(word: str) -> Tuple[str, Optional[str]]:
 def _definition(text: str, number: int, reading: _Reading) -> Partition:
     words = text.split(",")
     name, value = _pair(words[0])
-    if value is None and name[:1].isdigit():
+    if value is None and name[:1] in tuple("0123456789"):
         name, value = "", name
     if value is not None and not _NUMBER.match(value):
         raise _Bad("bad partition definition", value[:100])
@@ -209,8 +209,8 @@ def _member(name: str, value: Optional[str], number: int, reading: _Reading) -> 
             reading.warn(number, "the membership %r of %s is taken for limited" % (value, name))
             membership = "limited"
     else:
-        assert reading.current is not None
-        membership = reading.current.default_membership or "limited"
+        default = reading.current.default_membership if reading.current else None
+        membership = default or "limited"
     keyword = next((word for word in KEYWORDS if _means(name, word)), None)
     if keyword is not None:
         if keyword != name:
