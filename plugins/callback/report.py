@@ -179,7 +179,9 @@ def _items(result: Any) -> list[dict[str, Any]]:
 def _message(result: Any) -> str:
     """Why a task failed; a loop itself only says that items did."""
     texts = []
-    for item in [item for item in _items(result) if item.get("failed")] or [result.result]:
+    # ansible-core 2.21 keeps "failed" to itself, older ones have no "exception" in every failure.
+    failed = [item for item in _items(result) if item.get("failed") or "exception" in item]
+    for item in failed or [result.result]:
         hidden = "censored" in item or "censored" in result.result
         texts.append("hidden, since the task has no_log" if hidden else str(item.get("msg", "no message")))
     return "\n".join(dict.fromkeys(texts))
