@@ -48,6 +48,9 @@ def prepare(lab: Lab, root: Path, machine: Machine) -> None:
     # Without an identity, systemd takes the boot for a first one and enables units that take the network away.
     identity = hashlib.md5(container(lab, machine.host).encode(), usedforsecurity=False).hexdigest()
     (upper / "etc/machine-id").write_text(identity + "\n")
+    # The simulator listens on this machine's abstract sockets, which a container's own network does not see.
+    (base / "netns").touch()
+    run("mount", "--bind", "/proc/self/ns/net", str(base / "netns"))
     run("mount", "-t", "overlay", "overlay", "-o",
         f"lowerdir={root},upperdir={upper},workdir={base / 'work'}", str(base / "root"))  # fmt: skip
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import fabricd, hosts, rootfs
+from . import fabricd, hosts, rootfs, simtools
 from .errors import LabError
 from .hardware import machine
 from .state import RUN, Lab, run, stop, wait_until
@@ -22,7 +22,7 @@ from .topology import Fabric, to_ibsim
 
 MAX_HOSTS = 240
 # Distance between the process ids that the hosts with a subnet manager start from.
-PID_SPREAD = 2000
+PIDS = 28000
 # OpenSM needs less than a second for the largest lab; this is for a busy machine.
 SETTLE_SECONDS = 10
 # The default of 128 makes later hosts hang without a word: each systemd takes a few.
@@ -83,17 +83,19 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
     machines = [machine(host, adapters[host], number) for number, host in enumerate(names, 1)]
     for item in machines:
         hosts.prepare(lab, root, item)
+        simtools.write_map(lab.dir / "hosts" / item.host / "up/etc", adapters[item.host], lab.sim_socket)
     hosts.write_hosts_file(lab, addresses)
     for host in data["subnet_managers"]:
-        _configure_subnet_manager(lab, host, adapters[host][0].node_id, 14 - data["subnet_managers"].index(host))
+        _configure_subnet_manager(lab, host, 14 - data["subnet_managers"].index(host))
     _start_daemon(lab)
     for host in names:
         hosts.boot(lab, host)
     for item in machines:
         hosts.attach(lab, item.host, addresses[item.host], len(item.cards))
-    for number, host in enumerate(data["subnet_managers"], 1):
+    for number, host in enumerate(names, 1):
+        hosts.spread_pids(lab, host, PIDS // (len(names) + 1) * number + lab.pid_offset)
+    for host in data["subnet_managers"]:
         # One after the other: two that discover the fabric at the same time may wait for each other for ever.
-        hosts.spread_pids(lab, host, PID_SPREAD * number + lab.pid_offset)
         in_host(lab, host, "systemctl", "start", "lab-opensm.service")
         _wait_for_fabric(lab)
 
@@ -122,7 +124,7 @@ def _start_daemon(lab: Lab) -> None:
     fabricd.ask(lab, {"op": "status"})
 
 
-def _configure_subnet_manager(lab: Lab, host: str, node_id: str, priority: int) -> None:
+def _configure_subnet_manager(lab: Lab, host: str, priority: int) -> None:
     upper = lab.dir / "hosts" / host / "up/etc"
     (upper / "opensm").mkdir(parents=True, exist_ok=True)
     # Quick failover, so that a rehearsal does not take minutes (the defaults need about one).
@@ -130,12 +132,7 @@ def _configure_subnet_manager(lab: Lab, host: str, node_id: str, priority: int) 
         "# Written by the lab.\nsweep_interval 2\nsminfo_polling_timeout 1000\npolling_retry_number 2\n"
         "force_log_flush TRUE\nlog_file /var/log/opensm.log\n"
     )
-    netns = lab.dir / "hosts" / host / "netns"
-    netns.touch()
-    run("mount", "--bind", "/proc/self/ns/net", str(netns))
     (upper / "lab-opensm.env").write_text(
-        f"SIM_HOST={node_id}\nIBSIM_SOCKNAME={lab.sim_socket}\n"
-        "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so\n"
         f"OSM_TMP_DIR=/var/cache/opensm\nOSM_CACHE_DIR=/var/cache/opensm\nPRIORITY={priority}\n"
     )
 

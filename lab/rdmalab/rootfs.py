@@ -13,6 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from . import simtools
 from .errors import LabError
 from .state import run
 
@@ -25,11 +26,11 @@ PACKAGES = (
 # What is not needed in a container and costs boot time or disturbs the simulated hardware.
 MASKED = (
     "getty.target", "console-getty.service", "systemd-networkd-wait-online.service", "rdma-ndd.service",
-    "iwpmd.service", "opensm.service", "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer",
+    "iwpmd.service", "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer",
     "fstrim.timer", "dpkg-db-backup.timer", "systemd-firstboot.service",
 )  # fmt: skip
 # Raise when the customisation below changes, so that old caches are not taken.
-REVISION = 6
+REVISION = 8
 
 
 def cache_dir() -> Path:
@@ -94,6 +95,9 @@ def _customise(root: Path) -> None:
     for masked in MASKED:
         (root / "etc/systemd/system" / masked).unlink(missing_ok=True)
         (root / "etc/systemd/system" / masked).symlink_to("/dev/null")
+    # Debian starts a subnet manager on every host that has the package; a cluster decides that for itself.
+    for wants in (root / "etc/systemd/system").glob("*.wants"):
+        (wants / "opensm.service").unlink(missing_ok=True)
     (root / "etc/machine-id").write_text("uninitialized\n")
     (root / "etc/hostname").unlink(missing_ok=True)
     (root / "etc/resolv.conf").unlink(missing_ok=True)
@@ -112,11 +116,10 @@ def _customise(root: Path) -> None:
     unit.write_text(
         "# Written by the lab: the real OpenSM, attached to the fabric simulator.\n"
         "[Unit]\nDescription=OpenSM on the simulated fabric\nAfter=network.target\n\n"
-        # The simulator listens on this machine's abstract sockets, which a container's own network does not see.
-        "[Service]\nNetworkNamespacePath=/run/lab/netns\n"
-        "EnvironmentFile=/etc/lab-opensm.env\nWorkingDirectory=/var/cache/opensm\n"
+        "[Service]\nEnvironmentFile=/etc/lab-opensm.env\n"
         "ExecStart=/usr/sbin/opensm -F /etc/opensm/opensm.conf -p ${PRIORITY}\n"
         # A start that fails is repeated; a subnet manager that a fault killed stays dead.
         "Restart=on-failure\nRestartSec=300ms\nRestartPreventExitStatus=SIGKILL\nLimitMEMLOCK=8M\n"
     )
     (root / "var/cache/opensm").mkdir(parents=True, exist_ok=True)
+    simtools.install(root)

@@ -38,6 +38,17 @@ def test_real_tools_see_the_hardware(lab: Lab) -> None:
     assert "host0" in lab.sh("node001", "ls /sys/class/net"), "the rest of sysfs stays visible"
 
 
+def test_real_management_tools_see_the_fabric(lab: Lab) -> None:
+    manager = sysfs(lab, "node003", "mlx5_0", "ports/1/sm_lid")
+    for device in ("mlx5_0", "mlx5_1"):
+        said = lab.sh("node003", f"sminfo -C {device} -P 1")
+        assert f"sm lid {int(manager, 16)} sm guid 0x" in said and "SMINFO_MASTER" in said
+    assert lab.sh("node003", "saquery SMIR").count("SMInfoRecord dump") == 2
+    assert '"node004 mlx5_1"' in lab.sh("node003", "ibnetdiscover")
+    assert "can't open UMAD port" in lab.run("exec", "node003", "--", "sminfo", "-C", "mlx5_2", check=False).stderr, "Ethernet"
+    assert lab.sh("node003", "systemctl is-enabled opensm.service || true") == "disabled\n"
+
+
 def test_cut_and_restore_are_followed(lab: Lab) -> None:
     lab.fault("cut", "node003", "mlx5_1")
     assert sysfs(lab, "node003", "mlx5_1", "ports/1/state") == "1: DOWN"

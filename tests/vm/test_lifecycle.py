@@ -116,7 +116,7 @@ def test_state_of_dead_processes_is_called_what_it_is() -> None:
 def test_a_boot_that_takes_too_long_leaves_its_console_log() -> None:
     failed = tool("up", "--name", NAME, "--accel", "tcg", "--timeout", "4")
     assert failed.returncode == 1
-    assert failed.stderr.startswith("vm: vm1: not usable after ")
+    assert failed.stderr.startswith("lab vm: vm1: not usable after ")
     assert not qemus()
     log = VmLab(NAME).failed / "vm1.console.log"
     assert f"Its console log is {log}; the end:\n" in failed.stderr

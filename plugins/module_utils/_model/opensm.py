@@ -71,3 +71,13 @@ class OpensmLog:
             if event.err:
                 found[event.err] = found.get(event.err, 0) + 1
         return found
+
+
+@dataclass(frozen=True)
+class Manager:
+    """A subnet manager as others see it: its port GUID, LID, priority and state (MASTER, STANDBY, DISCOVER, NOTACT)."""
+
+    guid: str
+    lid: int
+    priority: int
+    state: str

@@ -49,3 +49,59 @@ def _flags(group: Group) -> List[str]:
     if group.q_key is not None:
         found.append("Q_Key=0x%x" % group.q_key)
     return found
+
+
+UNIT_FILE = "/etc/systemd/system/rdma-opensm@.service"
+LOGROTATE_FILE = "/etc/logrotate.d/rdma-opensm"
+FOLDER = "/etc/rdma-infiniband/opensm"
+STATE = "/var/cache/rdma-opensm"
+
+
+def unit_text(program: str) -> str:
+    """The unit of every instance. OpenSM ends with 0 when it finds no port, so any end is one that is repaired."""
+    return (
+        _HEADER
+        + """[Unit]
+Description=OpenSM subnet manager of fabric %%i
+Documentation=man:opensm(8)
+ConditionPathExists=/sys/class/infiniband_mad/abi_version
+After=rdma-hw.target
+
+[Service]
+Environment=OSM_CACHE_DIR=%(state)s/%%i OSM_TMP_DIR=%(state)s/%%i
+CacheDirectory=rdma-opensm/%%i
+ExecStart=%(program)s --config %(folder)s/%%i/opensm.conf
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=always
+RestartSec=5
+
+[Install]
+WantedBy=multi-user.target
+"""
+        % {"program": program, "state": STATE, "folder": FOLDER}
+    )
+
+
+def logrotate_text() -> str:
+    """SIGUSR1 makes OpenSM open its log anew."""
+    return (
+        _HEADER
+        + """/var/log/rdma-opensm.*.log {
+    weekly
+    rotate 8
+    missingok
+    notifempty
+    compress
+    delaycompress
+    sharedscripts
+    postrotate
+        systemctl kill --kill-who=main --signal=USR1 'rdma-opensm@*.service' 2>/dev/null || true
+    endscript
+}
+"""
+    )
+
+
+def log_file(name: str) -> str:
+    """The log of an instance."""
+    return "/var/log/rdma-opensm.%s.log" % name
