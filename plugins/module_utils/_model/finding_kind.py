@@ -19,6 +19,8 @@ _PLACEHOLDERS = {
     "command": "TOOL",
     "netdev": "NETDEV",
     "change": "CHANGE",
+    "lid": "LID",
+    "unit": "UNIT",
     "name": "NAME",
     "node": "/dev/infiniband/NODE",
     "path": "FILE",

@@ -15,9 +15,10 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model import (
     findings_hca,
     findings_limits,
     findings_shared,
+    findings_sm,
     findings_udev,
 )
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding_kind import FindingKind
 
-FAMILIES = (findings_hca.KINDS, findings_limits.KINDS, findings_shared.KINDS, findings_udev.KINDS)
+FAMILIES = (findings_hca.KINDS, findings_limits.KINDS, findings_shared.KINDS, findings_sm.KINDS, findings_udev.KINDS)
 FINDINGS: Dict[str, FindingKind] = {kind.code: kind for kinds in FAMILIES for kind in kinds}

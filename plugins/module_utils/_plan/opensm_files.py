@@ -70,7 +70,10 @@ After=rdma-hw.target
 [Service]
 Environment=OSM_CACHE_DIR=%(state)s/%%i OSM_TMP_DIR=%(state)s/%%i
 CacheDirectory=rdma-opensm/%%i
+# What it was started with, so that a later run can tell what it has not seen yet.
+ExecStartPre=/bin/sh -c 'rm -rf %(state)s/%%i/running && cp -r %(folder)s/%%i %(state)s/%%i/running'
 ExecStart=%(program)s --config %(folder)s/%%i/opensm.conf
+ExecReload=/bin/sh -c 'rm -rf %(state)s/%%i/running && cp -r %(folder)s/%%i %(state)s/%%i/running'
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=5
