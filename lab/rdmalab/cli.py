@@ -57,7 +57,7 @@ def _up(options: argparse.Namespace) -> None:
         fabric = clos(options.leaves, options.spines, options.hosts)
     for note in fabric.notes[:10]:
         print(f"note: {note}", file=sys.stderr)
-    lifecycle.up(lab, fabric, options.subnet_managers, options.boot)
+    lifecycle.up(lab, fabric, options.subnet_managers, options.boot, not options.no_opensm)
     names = lab.load()["hosts"]
     switches = sum(node.is_switch for node in fabric.nodes.values())
     print(f"lab {lab.name!r} is up: {len(names)} hosts, {switches} switches, {time.monotonic() - begin:.0f} s")
@@ -130,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--spines", type=int, default=2)
     up.add_argument("--hosts", type=int, default=8)
     up.add_argument("--subnet-managers", type=int, help="how many hosts run OpenSM (default: 2, as far as there are)")
+    up.add_argument("--no-opensm", action="store_true", help="leave the fabric INIT: a playbook starts the managers")
     up.add_argument("--fabric", metavar="FILE", help="an ibnetdiscover output instead of a size")
     up.add_argument("--boot", type=int, metavar="N", help="boot only the first N hosts of the fabric")
     up.add_argument("--replace", action="store_true", help="take down a lab of the same name first")

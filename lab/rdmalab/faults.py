@@ -94,9 +94,11 @@ def restore(lab: Lab, host: str | None, device: str | None) -> str:
         fabricd.ask(lab, relink)
     fabricd.ask(lab, {"op": "clear", "host": host, "device": device})
     if host is None:
-        for manager in lab.load()["subnet_managers"]:
+        data = lab.load()
+        managers = data["subnet_managers"] if data["run_opensm"] else []
+        for manager in managers:
             lifecycle.in_host(lab, manager, "systemctl", "start", "lab-opensm.service")
-        if lab.load()["subnet_managers"] and not lifecycle.settle(lab):
+        if managers and not lifecycle.settle(lab):
             raise LabError("undid the faults, but ports still wait for a subnet manager; see lab/lab status")
     return f"undid the faults of {' '.join(item for item in (host, device) if item) or 'the whole lab'}"
 

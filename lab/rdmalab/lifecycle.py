@@ -30,8 +30,10 @@ INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
 INOTIFY_PER_HOST = 16
 
 
-def up(lab: Lab, fabric: Fabric, subnet_managers: int | None, boot_limit: int | None = None) -> None:
-    """Build and boot; on any failure nothing is left."""
+def up(
+    lab: Lab, fabric: Fabric, subnet_managers: int | None, boot_limit: int | None = None, run_opensm: bool = True
+) -> None:
+    """Build and boot; on any failure nothing is left. Without ``run_opensm`` the fabric stays INIT."""
     adapters = fabric.adapters()
     names = list(adapters)[:boot_limit]
     if not names:
@@ -50,14 +52,14 @@ def up(lab: Lab, fabric: Fabric, subnet_managers: int | None, boot_limit: int | 
         )
     root = rootfs.ensure()
     try:
-        _start(lab, fabric, root, names, subnet_managers)
+        _start(lab, fabric, root, names, subnet_managers, run_opensm)
     except BaseException:
         print("taking down what was started", file=sys.stderr)
         down(lab)
         raise
 
 
-def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_managers: int) -> None:
+def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_managers: int, run_opensm: bool) -> None:
     RUN.mkdir(exist_ok=True)
     lab.dir.mkdir()
     run("mount", "-t", "tmpfs", "-o", "mode=755", f"rdma-lab-{lab.name}", str(lab.dir))
@@ -67,6 +69,7 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
         "hosts": names,
         "addresses": addresses,
         "subnet_managers": names[:subnet_managers],
+        "run_opensm": run_opensm,
         "inotify_before": INOTIFY.read_text().strip(),
         "notes": list(fabric.notes),
     }
@@ -94,7 +97,7 @@ def _start(lab: Lab, fabric: Fabric, root: Path, names: list[str], subnet_manage
         hosts.attach(lab, item.host, addresses[item.host], len(item.cards))
     for number, host in enumerate(names, 1):
         hosts.spread_pids(lab, host, PIDS // (len(names) + 1) * number + lab.pid_offset)
-    for host in data["subnet_managers"]:
+    for host in data["subnet_managers"] if run_opensm else ():
         # One after the other: two that discover the fabric at the same time may wait for each other for ever.
         in_host(lab, host, "systemctl", "start", "lab-opensm.service")
         _wait_for_fabric(lab)

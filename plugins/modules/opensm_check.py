@@ -48,6 +48,10 @@ options:
     description: Name of a fabric to what its manager still needs, as M(rdma.infiniband.opensm_config) returns it.
     type: dict
     default: {}
+  before_start:
+    description: Whether the managers are about to be started. Then only managers of somebody else are findings.
+    type: bool
+    default: false
   wait_s:
     description: Seconds to wait until all serve. The wait ends when they do.
     type: float

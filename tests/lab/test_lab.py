@@ -45,7 +45,9 @@ def test_real_management_tools_see_the_fabric(lab: Lab) -> None:
         assert f"sm lid {int(manager, 16)} sm guid 0x" in said and "SMINFO_MASTER" in said
     assert lab.sh("node003", "saquery SMIR").count("SMInfoRecord dump") == 2
     assert '"node004 mlx5_1"' in lab.sh("node003", "ibnetdiscover")
-    assert "can't open UMAD port" in lab.run("exec", "node003", "--", "sminfo", "-C", "mlx5_2", check=False).stderr, "Ethernet"
+    assert "can't open UMAD port" in lab.run("exec", "node003", "--", "sminfo", "-C", "mlx5_2", check=False).stderr, (
+        "Ethernet"
+    )
     assert lab.sh("node003", "systemctl is-enabled opensm.service || true") == "disabled\n"
 
 

@@ -110,7 +110,7 @@ def _instance(seen: Serving, intent: Declared) -> List[Finding]:
         ]
     if seen.unit and not seen.active:
         text = first_cause(seen.log) or "it is not active"
-        text += (", started %d times" % (seen.restarts + 1) if seen.restarts else "")
+        text += ", started %d times" % (seen.restarts + 1) if seen.restarts else ""
         found.append(make("SM_NOT_RUNNING", subject, text, "an active %s" % seen.unit, **names))
     if seen.master is None:
         if not found:

@@ -36,6 +36,7 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "managers": {"type": "dict", "default": {}},
     "external_guids": {"type": "list", "elements": "str", "default": []},
     "pending": {"type": "dict", "default": {}},
+    "before_start": {"type": "bool", "default": False},
     "wait_s": {"type": "float", "default": 0.0},
     "sysfs_path": {"type": "path", "default": "/sys"},
     "timeout": {"type": "float", "default": 10.0},
@@ -75,6 +76,8 @@ def run_module() -> None:
         for item in instances
     ]
     findings = check_serving(seen, declared)
+    if given["before_start"]:
+        findings = tuple(finding for finding in findings if finding.code.startswith("SM_FOREIGN"))
     result: Dict[str, Any] = {
         "changed": False,
         "findings": [finding.to_dict() for finding in findings],

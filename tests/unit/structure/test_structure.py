@@ -38,7 +38,7 @@ MAY_IMPORT = {
     },
     "modules": {"module_utils/_module"},
     "plugin_utils": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
-    "filter": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
+    "filter": {"module_utils/_model", "module_utils/_plan", "module_utils/_check", "plugin_utils"},
     "action": {"module_utils/_model", "module_utils/_check", "plugin_utils"},
     "inventory": {"module_utils/_model", "plugin_utils"},
     "callback": {"module_utils/_model", "plugin_utils"},
