@@ -24,7 +24,7 @@ demo: host-packages ## Start the simulated cluster, deploy it, print the report,
 	$(MAKE) --no-print-directory venv; \
 	wait $$rootfs || { echo "the hosts' root file system could not be built:" >&2; cat .cache/rootfs.log >&2; exit 1; }
 	@echo "starting the lab"
-	@$(PYTHON) lab/lab up --replace
+	@$(PYTHON) lab/lab up --replace --no-opensm
 	@echo "deploying: ansible-playbook -i inventories/lab playbooks/site.yml"
 	@ansible-playbook -i inventories/lab playbooks/site.yml > .cache/site.log 2>&1 || \
 	{ cat .cache/site.log; echo "site.yml failed; the lab is left up for a look"; exit 1; }

@@ -32,7 +32,7 @@ def inventory(lab: Lab) -> dict[str, Any]:
             },
             "children": ["subnet_managers", "compute"],
         },
-        "subnet_managers": {"hosts": managers},
+        "subnet_managers": {"hosts": managers, "vars": {"lab_runs_opensm": data["run_opensm"]}},
         "compute": {"hosts": [host for host in hosts if host not in managers] or hosts},
         "_meta": {"hostvars": {host: {"ansible_host": data["addresses"][host]} for host in hosts}},
     }

@@ -29,6 +29,7 @@ real=/usr/lib/lab/$tool
 # Without ib_umad the real tool says so itself.
 [ -e /sys/class/infiniband_mad/abi_version ] && [ -e /etc/lab-fabric ] || exec "$real" "$@"
 key=
+conf=
 left=$#
 while [ "$left" -gt 0 ]; do
     arg=$1
@@ -42,6 +43,7 @@ while [ "$left" -gt 0 ]; do
         left=$((left - 1))
         ;;
     opensm:-F | opensm:--config)
+        conf=$1
         [ -n "$key" ] || key=$(sed -n 's/^guid[[:blank:]]*//p' "$1" 2>/dev/null | tail -n 1)
         set -- "$@" "$arg" "$1"
         shift
@@ -76,6 +78,21 @@ mkdir -p "$place"
 cd "$place" || exit 1
 for old in /run/lab-sim/*; do [ -e "/proc/${old##*/}" ] || rm -rf "$old"; done
 . /etc/lab-fabric.env
+if [ "$tool" = opensm ] && [ -n "$conf" ]; then
+    # The simulator knows no time-outs: an answer that was lost with a manager that went is waited for without end. A real
+    # OpenSM gives up after a second; here it is ended, and its unit starts it again.
+    log=$(sed -n 's/^log_file[[:blank:]]*//p' "$conf" | tail -n 1)
+    (
+        stuck=0
+        while [ -n "$log" ] && sleep 1 && [ -e "/proc/$$" ]; do
+            case $(grep -a 'Entering .* state' "$log" 2>/dev/null | tail -n 1) in
+            *DISCOVERING*) stuck=$((stuck + 1)) ;;
+            *) stuck=0 ;;
+            esac
+            [ "$stuck" -lt 8 ] || kill $$
+        done
+    ) >/dev/null 2>&1 &
+fi
 exec nsenter --net=/run/lab/netns -- env SIM_HOST="$node" IBSIM_SOCKNAME="$IBSIM_SOCKNAME" \\
     LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so "$real" "$@"
 """

@@ -23,8 +23,8 @@ options:
     required: true
   hosts:
     description:
-      - Variables of all hosts, such as C(hostvars). Of those that partitions name, the registered result
-        C(__subnet_manager_ports) of M(rdma.infiniband.hca_info) is used.
+      - Host to the result of M(rdma.infiniband.hca_info), of those that partitions name. Before they were looked at, only
+        what needs no look is judged.
     type: dict
     default: {}
   groups:
@@ -36,7 +36,7 @@ options:
 EXAMPLES = r"""
 - name: Stop before anything is changed when a variable is wrong
   ansible.builtin.assert:
-    that: (variables_of_the_role | rdma.infiniband.subnet_manager_request(hostvars, groups)).problems | length == 0
+    that: (variables_of_the_role | rdma.infiniband.subnet_manager_request(looks, groups)).problems | length == 0
 """
 
 RETURN = r"""
@@ -78,7 +78,6 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._plan.opensm_files
 
 _PREFIX = "subnet_manager_"
 _NEEDED = ("state", "fabrics", "priority", "options", "partitions")
-_PORTS = "__subnet_manager_ports"
 
 
 def subnet_manager_request(value: Any, hosts: Any = None, groups: Any = None) -> dict[str, Any]:
@@ -138,20 +137,18 @@ def _partitions(
     if given["partitions"] == []:
         return None, []
     options = given["options"] if isinstance(given["options"], Mapping) else {}
-    seen = {host: hosts[host].get(_PORTS) for host in named if host in hosts}
-    looked = bool(named) and all(seen.get(host) for host in named)
+    seen = {host: hosts[host] for host in named if host in hosts}
     partitions, problems = parse_partitions(
         given["partitions"],
         Fabric(
-            {host: _ports(host, result) for host, result in seen.items() if result},
+            {host: _ports(host, result) for host, result in seen.items()},
             {str(name): tuple(str(host) for host in members) for name, members in groups.items()},
         ),
         qos=options.get("qos") in (True, "TRUE"),
         both=options.get("allow_both_pkeys") in (True, "TRUE"),
         where=_PREFIX + "partitions",
     )
-    if named and not looked and not any(seen.values()):
-        # Before the hosts were looked at, only what needs no look is judged.
+    if named and not seen:
         return None, [text for text in problems if "no InfiniBand port of" not in text]
     return (None if problems else partitions_text(partitions)), list(problems)
 

@@ -36,7 +36,9 @@ options:
     type: bool
     default: true
   managers:
-    description: Name of a fabric to the port GUIDs of all its managers in the inventory.
+    description:
+      - Name of a fabric to the port GUIDs of all its managers in the inventory.
+      - Without these and without O(external_guids) any master is as good as another.
     type: dict
     default: {}
   external_guids:
@@ -52,6 +54,18 @@ options:
     description: Whether the managers are about to be started. Then only managers of somebody else are findings.
     type: bool
     default: false
+  upstream:
+    description:
+      - Whether the manager is the upstream OpenSM. Before one is started the fabric is then searched for switches that it does
+        not fully support, NDR and later.
+    type: bool
+    default: false
+  master_is:
+    description: Port GUID of the master to wait for.
+    type: str
+  master_not:
+    description: Port GUID of a master that is to go. The wait ends when another one serves.
+    type: str
   wait_s:
     description: Seconds to wait until all serve. The wait ends when they do.
     type: float
@@ -160,6 +174,10 @@ instances:
     routing_engine:
       description: The engine that routed the fabric last, as this host's log has it.
       type: str
+waited_s:
+  description: Seconds until the fabrics were served, or until the wait ended.
+  returned: always
+  type: float
 summary:
   description: One line for people.
   returned: always

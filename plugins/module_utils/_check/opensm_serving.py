@@ -48,6 +48,7 @@ class Serving:
     log: Optional[OpensmLog] = None
     log_path: str = ""
     unreadable: Optional[str] = None
+    unsupported: Tuple[str, ...] = ()
 
 
 # First causes in OpenSM's log, by a part of the message, in words; what follows them is not looked at.
@@ -108,6 +109,17 @@ def _instance(seen: Serving, intent: Declared) -> List[Finding]:
         return [
             make("UNREADABLE_OUTPUT", subject, seen.unreadable, "the state of the subnet manager", command="sminfo")
         ]
+    if seen.unsupported:
+        found.append(
+            make(
+                "SM_UNSUPPORTED_SWITCHES",
+                subject,
+                "%d switches, such as %s" % (len(seen.unsupported), seen.unsupported[0]),
+                "switches up to HDR",
+                **names,
+            )
+        )
+        return found
     if seen.unit and not seen.active:
         text = first_cause(seen.log) or "it is not active"
         text += ", started %d times" % (seen.restarts + 1) if seen.restarts else ""
@@ -131,6 +143,8 @@ def _instance(seen: Serving, intent: Declared) -> List[Finding]:
 
 
 def _managers(subject: str, seen: Serving, intent: Declared, names: Dict[str, Any]) -> List[Finding]:
+    if not intent.guids and not intent.external:
+        return []  # nobody said who is meant to manage the fabric
     known = set(intent.guids) | set(intent.external) | {seen.guid}
     master = seen.master
     found: List[Finding] = []

@@ -72,7 +72,7 @@ KINDS = (
         "error",
         "Port waits for a subnet manager",
         "The physical link is up and nobody has configured the port: its state stays INIT.",
-        "No subnet manager reaches this port. See: sminfo -C {device} -P {port}; on the subnet manager: systemctl status opensm",
+        "No subnet manager reaches this port. See: sminfo -C {device} -P {port}; on the subnet manager: systemctl status 'rdma-opensm@*'",
     ),
     FindingKind(
         "PORT_ARMED",

@@ -42,6 +42,16 @@ KINDS = (
         "smpquery -C {device} nodedesc {lid}",
     ),
     FindingKind(
+        "SM_UNSUPPORTED_SWITCHES",
+        "error",
+        "Switches that this OpenSM does not fully support",
+        "The fabric has switches of NDR or later, and the installed OpenSM is the upstream one, which does not know all of what "
+        "they need.",
+        "Known symptoms are IPoIB and MPI that fail above some 400 bytes and a log full of errors "
+        "(linux-rdma/opensm). Use NVIDIA's OpenSM, a switch or UFM (subnet_manager_provider), or allow it with "
+        "subnet_manager_allow_unsupported. See: ibswitches -C {device} -P {port}",
+    ),
+    FindingKind(
         "SM_NO_STANDBY",
         "warning",
         "No standby subnet manager",

@@ -27,6 +27,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner imp
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sm_info, systemd_unit
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.numbers import decimal
+from ansible_collections.rdma.infiniband.plugins.module_utils._parse.switches import ndr_switches
 from ansible_collections.rdma.infiniband.plugins.module_utils._source import opensm, sysfs
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.tools import SourceError
 
@@ -37,6 +38,9 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "external_guids": {"type": "list", "elements": "str", "default": []},
     "pending": {"type": "dict", "default": {}},
     "before_start": {"type": "bool", "default": False},
+    "upstream": {"type": "bool", "default": False},
+    "master_is": {"type": "str"},
+    "master_not": {"type": "str"},
     "wait_s": {"type": "float", "default": 0.0},
     "sysfs_path": {"type": "path", "default": "/sys"},
     "timeout": {"type": "float", "default": 10.0},
@@ -44,6 +48,8 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
 }
 _SHOWN = 5
 _STEP_S = 0.5
+# What stops a start.
+_BEFORE = ("SM_FOREIGN_MASTER", "SM_FOREIGN", "SM_UNSUPPORTED_SWITCHES", "UNREADABLE_OUTPUT")
 
 
 def run_module() -> None:
@@ -60,10 +66,11 @@ def run_module() -> None:
     except (InstanceError, SourceError) as error:
         module.fail_json(msg=str(error))
         return
-    deadline = time.monotonic() + given["wait_s"]
+    begin = time.monotonic()
     while True:
         seen = [_look(module, item.name, port) for item, port in zip(instances, bound)]
-        if all(is_serving(item) for item in seen) or time.monotonic() >= deadline:
+        waited = time.monotonic() - begin
+        if all(is_serving(item) and _is_meant(module, item) for item in seen) or waited >= given["wait_s"]:
             break
         time.sleep(_STEP_S)
     declared = [
@@ -77,11 +84,12 @@ def run_module() -> None:
     ]
     findings = check_serving(seen, declared)
     if given["before_start"]:
-        findings = tuple(finding for finding in findings if finding.code.startswith("SM_FOREIGN"))
+        findings = tuple(finding for finding in findings if finding.code in _BEFORE)
     result: Dict[str, Any] = {
         "changed": False,
         "findings": [finding.to_dict() for finding in findings],
         "instances": [_told(item) for item in seen],
+        "waited_s": round(waited, 1),
         "summary": "; ".join(_sentence(item) for item in seen),
     }
     failing = at_or_above(findings, given["fail_on"])
@@ -91,6 +99,12 @@ def run_module() -> None:
         lines += ["and %d more" % (len(failing) - _SHOWN)] if len(failing) > _SHOWN else []
         module.fail_json(msg="\n".join(lines), **result)
     module.exit_json(failed=False, **result)
+
+
+def _is_meant(module: AnsibleModule, seen: Serving) -> bool:
+    """Whether the master is the one to wait for."""
+    guid = seen.master.guid if seen.master else None
+    return module.params["master_is"] in (None, guid) and module.params["master_not"] != guid
 
 
 def _look(module: AnsibleModule, name: str, bound: Bound) -> Serving:
@@ -112,6 +126,10 @@ def _look(module: AnsibleModule, name: str, bound: Bound) -> Serving:
             unreadable = str(error)
     state, sm_lid = _port(module, bound)
     active, restarts = _unit(module, unit) if unit else (False, 0)
+    unsupported: Tuple[str, ...] = ()
+    if module.params["upstream"] and not active:
+        # Directed routes need no manager, so the switches can be seen before there is one.
+        unsupported = ndr_switches(runner(("ibnetdiscover",) + where, module.params["timeout"] * 6).stdout)
     path = "/var/log/rdma-opensm.%s.log" % name
     return Serving(
         name=name,
@@ -129,6 +147,7 @@ def _look(module: AnsibleModule, name: str, bound: Bound) -> Serving:
         log=opensm.read_log(path) if unit else None,
         log_path=path if unit else "",
         unreadable=unreadable,
+        unsupported=unsupported,
     )
 
 
