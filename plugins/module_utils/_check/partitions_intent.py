@@ -270,7 +270,9 @@ def _groups(where: str, raw: Any, broadcast: Group, qos: bool, problems: _Proble
             problems.append(
                 "%s: OpenSM makes an IP group only with the MTU and rate of the partition's own group" % place
             )
-        found.append(Group(str(address), parameters.mtu, parameters.rate, parameters.sl, (), parameters.q_key))
+        # OpenSM takes a group without any flag for one with an empty flag, which it then complains about.
+        sl = parameters.sl if parameters.sl is not None else broadcast.sl or 0
+        found.append(Group(str(address), parameters.mtu, parameters.rate, sl, (), parameters.q_key))
     return tuple(found)
 
 
