@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from rdmalab.state import Lab
 
 from tests.support.source import REPOSITORY
 from tests.tools import make_docs
 
+MOLECULE = REPOSITORY / "extensions/molecule"
 ROLES = sorted(path for path in (REPOSITORY / "roles").iterdir() if path.is_dir())
 
 
@@ -37,10 +42,38 @@ def test_variables_are_the_same_everywhere(role: Path) -> None:
 @pytest.mark.parametrize("role", ROLES, ids=lambda path: path.name)
 def test_each_role_has_a_scenario(role: Path) -> None:
     for name in ("molecule.yml", "converge.yml", "verify.yml"):
-        path = REPOSITORY / "extensions/molecule" / role.name / name
+        path = MOLECULE / role.name / name
         assert path.exists(), f"{path} is missing"
-    assert f"rdma.infiniband.{role.name}" in (path.parent / "converge.yml").read_text()
-    assert not load(path.parent / "molecule.yml"), "what scenarios share is in extensions/molecule/config.yml"
+    plays = load(path.parent / "converge.yml")
+    assert [item["role"] for play in plays for item in play["roles"]] == [f"rdma.infiniband.{role.name}"]
+    # A scenario's own are the variables of the environment at most, such as the size of its cluster.
+    own = load(path.parent / "molecule.yml") or {"ansible": {"env": {}}}
+    shared = load(MOLECULE / "config.yml")["ansible"]["env"]
+    assert set(own) == {"ansible"} and set(own["ansible"]) == {"env"}, "the rest is in extensions/molecule/config.yml"
+    assert set(own["ansible"]["env"]) <= set(shared), "a name that nothing reads"
+
+
+def test_each_scenario_is_of_a_role() -> None:
+    scenarios = {path.parent.name for path in MOLECULE.glob("*/*.yml")} - {"base"}
+    assert scenarios == {role.name for role in ROLES}
+
+
+def test_each_scenario_has_a_lab_of_its_own(tmp_path: Path) -> None:
+    """Also another checkout's."""
+    other = tmp_path / "checkout"
+    (other / "extensions/molecule/base").mkdir(parents=True)
+    (other / "lab").mkdir()
+    shutil.copy(MOLECULE / "base/lab", other / "extensions/molecule/base")
+    names = set()
+    for top in (REPOSITORY, other):
+        for role in ROLES:
+            done = subprocess.run(
+                [str(top / "extensions/molecule/base/lab"), "name"],
+                env={**os.environ, "MOLECULE_SCENARIO_NAME": role.name},
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            names.add(Lab(done.stdout.strip()).name)
+    assert len(names) == 2 * len(ROLES) and not names & {"demo", "test"}
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda path: path.name)
