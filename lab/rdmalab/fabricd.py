@@ -16,6 +16,7 @@ import selectors
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from typing import Any
 from .dump import PortState, is_end, parse_dump
 from .errors import LabError
 from .hardware import Machine, machine
+from .hosts import leader
 from .mirror import Mirror
 from .state import Lab, terminable, write_atomically
 from .sysfs import render
@@ -135,6 +137,7 @@ class Daemon:
         next_dump = 0.0
         while True:
             now = time.monotonic()
+            self._heal()
             if not asked and (now >= next_dump or waiting):
                 console.send("Dump")
                 asked, next_dump = True, now + REFRESH_SECONDS
@@ -157,6 +160,24 @@ class Daemon:
                 with contextlib.suppress(OSError):
                     entry[0].sendall(json.dumps(entry[1]).encode())
                 entry[0].close()
+
+    def _heal(self) -> None:
+        """Restart the other subnet managers when one was found to wait for an answer that was lost (see simtools)."""
+        for host in self.data["hosts"]:
+            marker = self.lab.dir / "hosts" / host / "stuck"
+            if marker.exists():
+                marker.unlink()
+                others = [name for name in self.data["hosts"] if name != host]
+                threading.Thread(target=self._restart_managers, args=(others,), daemon=True).start()
+
+    def _restart_managers(self, names: list[str]) -> None:
+        for name in names:
+            with contextlib.suppress(LabError, OSError):
+                subprocess.run(
+                    ["nsenter", "-t", str(leader(self.lab, name)), "-m", "-u", "-i", "-n", "-p", "-r", "--",
+                     "systemctl", "try-restart", "lab-opensm.service", "rdma-opensm@*.service"],
+                    stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False,
+                )  # fmt: skip
 
     def _handle(self, connection: socket.socket, console: Console) -> dict[str, Any]:
         connection.settimeout(2)

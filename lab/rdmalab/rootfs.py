@@ -30,7 +30,7 @@ MASKED = (
     "fstrim.timer", "dpkg-db-backup.timer", "systemd-firstboot.service",
 )  # fmt: skip
 # Raise when the customisation below changes, so that old caches are not taken.
-REVISION = 9
+REVISION = 10
 
 
 def cache_dir() -> Path:

@@ -79,17 +79,21 @@ cd "$place" || exit 1
 for old in /run/lab-sim/*; do [ -e "/proc/${old##*/}" ] || rm -rf "$old"; done
 . /etc/lab-fabric.env
 if [ "$tool" = opensm ] && [ -n "$conf" ]; then
-    # The simulator knows no time-outs: an answer that was lost with a manager that went is waited for without end. A real
-    # OpenSM gives up after a second; here it is ended, and its unit starts it again.
+    # The simulator knows no time-outs: an answer that was lost with a manager that went is waited for without end, by a
+    # manager that discovers the fabric or sweeps it after a notice. A real OpenSM gives up after a second; here it is ended,
+    # its unit starts it again, and the lab restarts the others, one of which may wait as well.
     log=$(sed -n 's/^log_file[[:blank:]]*//p' "$conf" | tail -n 1)
     (
         stuck=0
         while [ -n "$log" ] && sleep 1 && [ -e "/proc/$$" ]; do
-            case $(grep -a 'Entering .* state' "$log" 2>/dev/null | tail -n 1) in
-            *DISCOVERING*) stuck=$((stuck + 1)) ;;
+            case $(grep -a -e 'Entering .* state' -e 'SUBNET UP' -e 'Received Generic Notice' "$log" | tail -n 1) in
+            *DISCOVERING* | *'Received Generic Notice'*) stuck=$((stuck + 1)) ;;
             *) stuck=0 ;;
             esac
-            [ "$stuck" -lt 8 ] || kill $$
+            if [ "$stuck" -ge 8 ]; then
+                : >/run/lab/stuck
+                kill $$
+            fi
         done
     ) >/dev/null 2>&1 &
 fi

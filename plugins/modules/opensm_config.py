@@ -55,6 +55,12 @@ options:
       - The text of the partitions file of all instances. A line that OpenSM would drop, shorten or reinterpret is refused.
       - Without it OpenSM makes every port a full member of the default partition.
     type: str
+  allow_stop:
+    description:
+      - Whether the files of an instance that ran here and is not wanted any more may go. Stop its unit afterwards, see
+        RV(left).
+    type: bool
+    default: false
   program:
     description: The OpenSM to ask and to run.
     type: path
@@ -117,10 +123,17 @@ instances:
       description: Checksum of what must be the same on all managers of a fabric, all but GUID and priority.
       type: str
 left:
-  description: Units of instances that are not wanted any more.
+  description: Instances that ran here and are not wanted any more.
   returned: success
   type: list
-  elements: str
+  elements: dict
+  contains:
+    name:
+      description: Name of the fabric.
+      type: str
+    unit:
+      description: Its systemd unit.
+      type: str
 changes:
   description: What was changed, or would be.
   returned: success

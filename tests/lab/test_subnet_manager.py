@@ -281,6 +281,51 @@ def test_faults_give_exactly_their_finding(fabric: Lab, play: str) -> None:
         run(fabric, play, subnet_manager_allow_restart=True)
 
 
+def test_a_run_on_one_manager_knows_its_place(fabric: Lab, play: str) -> None:
+    run(fabric, play)
+    result = run(fabric, play, "--limit", "node002")
+    assert changed(result, "node002") == [] and codes(result, "node002") == [], "the master is no stranger"
+
+
+def test_a_fabric_that_is_taken_out_is_never_left_to_itself(fabric: Lab, play: str) -> None:
+    # Both devices are on one simulated fabric, so that each pair of managers is foreign to the other.
+    second = [*WANTED["subnet_manager_fabrics"], {"name": "rail1", "device": "mlx5_1"}]
+    foreign = {"subnet_manager_allow_foreign_master": True, "subnet_manager_fail_on": "never"}
+    run(fabric, play, subnet_manager_fabrics=second, **foreign)
+    assert fabric.sh("node002", "systemctl is-active rdma-opensm@rail1").strip() == "active"
+    refused = run(fabric, play, check=False)
+    assert refused["rc"] == 2 and "rail1 ran here and is not among them" in refused["node001"]["failures"][0]["message"]
+    assert fabric.sh("node001", "ls /etc/rdma-infiniband/opensm").split() == ["rail0", "rail1"]
+    predicted = run(fabric, play, "--check", subnet_manager_allow_restart=True)
+    result = run(fabric, play, subnet_manager_allow_restart=True)
+    assert changed(result) == changed(predicted)
+    assert ("rdma-opensm@rail1.service", "active, enabled", "inactive, disabled") in changed(result)
+    assert fabric.sh("node001", "ls /etc/rdma-infiniband/opensm").split() == ["rail0"]
+    assert changed(run(fabric, play)) == []
+
+
+def test_the_distributions_unit_does_not_run_beside_ours(fabric: Lab, play: str) -> None:
+    run(fabric, play, subnet_manager_state="absent", subnet_manager_allow_restart=True)
+    fabric.sh(
+        "node001", "sed -i 's/^PORTS=.*/PORTS=0xa088c20300000101/' /etc/default/opensm; systemctl enable --now opensm"
+    )
+    try:
+        refused = run(fabric, play, check=False)
+        assert (
+            refused["rc"] == 2
+            and "opensm.service of the distribution runs" in refused["node001"]["failures"][0]["message"]
+        )
+        assert fabric.sh("node001", "systemctl is-active opensm").strip() == "active"
+        result = run(fabric, play, subnet_manager_allow_restart=True)
+        assert codes(result) == [] and changed(run(fabric, play)) == []
+        assert fabric.sh("node001", "systemctl is-active opensm; systemctl is-enabled opensm", check=False).split() == [
+            "inactive", "disabled",
+        ]  # fmt: skip
+    finally:
+        fabric.sh("node001", "sed -i 's/^PORTS=.*/PORTS=ALL/' /etc/default/opensm; systemctl disable --now opensm")
+        run(fabric, play, subnet_manager_allow_restart=True)
+
+
 def test_absent_leaves_nothing_and_is_never_silent(fabric: Lab, play: str) -> None:
     run(fabric, play)
     refused = run(fabric, play, check=False, subnet_manager_state="absent")

@@ -41,6 +41,7 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "instances": {"type": "list", "elements": "dict", "default": []},
     "partitions": {"type": "str"},
+    "allow_stop": {"type": "bool", "default": False},
     "program": {"type": "path", "default": "/usr/sbin/opensm"},
     "sysfs_path": {"type": "path", "default": "/sys"},
     "timeout": {"type": "float", "default": 20.0},
@@ -88,6 +89,12 @@ def _run(module: AnsibleModule, folder: str) -> Dict[str, Any]:
             own = _files(instance, texts, partitions)
             wanted.update({"%s/%s/%s" % (files.FOLDER, instance.name, name): own[name] for name in own})
             told.append(_told(instance, bound, texts, own))
+    left = _left(told)
+    if left and not module.params["allow_stop"]:
+        raise InstanceError(
+            "instances: %s ran here and is not among them, so its manager would lose its files. Keep it, or stop it: "
+            "allow_stop" % ", ".join(item["name"] for item in left)
+        )
     steps = plan_files(_present(wanted), wanted, files.OUR_MARK)
     if not module.check_mode:
         for step in steps:
@@ -108,7 +115,7 @@ def _run(module: AnsibleModule, folder: str) -> Dict[str, Any]:
         ],
         "version": version,
         "instances": told,
-        "left": _left(told),
+        "left": left,
     }
 
 
@@ -216,14 +223,14 @@ def _present(wanted: Mapping[str, OwnedFile]) -> Dict[str, OwnedFile]:
     return {path: item for path, item in found.items() if item is not None}
 
 
-def _left(told: Sequence[Mapping[str, Any]]) -> List[str]:
-    """Units of instances that are no longer wanted and whose state is still there."""
+def _left(told: Sequence[Mapping[str, Any]]) -> List[Dict[str, str]]:
+    """Instances that are no longer wanted and whose state is still there."""
     try:
         names = sorted(os.listdir(files.STATE))
     except OSError:
         return []
     wanted = [item["name"] for item in told]
-    return ["rdma-opensm@%s.service" % name for name in names if name not in wanted]
+    return [{"name": name, "unit": "rdma-opensm@%s.service" % name} for name in names if name not in wanted]
 
 
 def _apply(module: AnsibleModule, step: Step) -> None:

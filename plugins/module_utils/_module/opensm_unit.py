@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Sequence
@@ -15,6 +16,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._model.change impo
 from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sm_info, systemd_unit
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse.errors import ParseError
+from ansible_collections.rdma.infiniband.plugins.module_utils._plan.opensm_files import STATE
 from ansible_collections.rdma.infiniband.plugins.module_utils._source.opensm import read_log
 
 ARGUMENTS: Dict[str, Dict[str, Any]] = {
@@ -99,6 +101,9 @@ def _carry_out(module: AnsibleModule, item: Dict[str, Any], unit: str, verbs: Se
         if done.failure or done.rc:
             said = done.failure or (done.stderr or done.stdout).strip()[:500]
             module.fail_json(msg="%s: %s. See: systemctl status %s; run this again" % (" ".join(argv), said, unit))
+    if "stop" in verbs or "disable" in verbs:
+        # What it learned is of no use to anybody else, and tells a later run that it ran here.
+        shutil.rmtree("%s/%s" % (STATE, item["name"]), ignore_errors=True)
     if item.get("guid") and set(verbs) & {"start", "restart"}:
         _wait(module, item, unit)
 
