@@ -67,7 +67,7 @@ options:
     description: Port GUID of a master that is to go. The wait ends when another one serves.
     type: str
   wait_s:
-    description: Seconds to wait until all serve. The wait ends when they do.
+    description: Seconds to wait until all serve and a declared standby waits. The wait ends when they do.
     type: float
     default: 0.0
   sysfs_path:

@@ -60,7 +60,11 @@ def clean() -> Iterator[None]:
 
 def start_up() -> subprocess.Popen[str]:
     """``up`` in the background, to the point where its QEMU runs."""
-    started = subprocess.Popen([*TOOL, "up", "--name", NAME, "--accel", "tcg"], text=True, stderr=subprocess.PIPE)
+    started = subprocess.Popen(
+        [*TOOL, "up", "--name", NAME, "--accel", "tcg"], text=True, stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background has them ignore SIGINT, which a child would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert wait_until(lambda: bool(qemus()), 60), "QEMU did not start"
     return started
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.infiniband.plugins.module_utils._check.opensm_instance import (
@@ -21,7 +21,7 @@ from ansible_collections.rdma.infiniband.plugins.module_utils._check.opensm_serv
     check_serving,
     is_serving,
 )
-from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import at_or_above
+from ansible_collections.rdma.infiniband.plugins.module_utils._model.finding import Finding, at_or_above
 from ansible_collections.rdma.infiniband.plugins.module_utils._model.opensm import Manager
 from ansible_collections.rdma.infiniband.plugins.module_utils._module.runner import runner_of
 from ansible_collections.rdma.infiniband.plugins.module_utils._parse import sm_info, systemd_unit
@@ -66,13 +66,6 @@ def run_module() -> None:
     except (InstanceError, SourceError) as error:
         module.fail_json(msg=str(error))
         return
-    begin = time.monotonic()
-    while True:
-        seen = [_look(module, item.name, port) for item, port in zip(instances, bound)]
-        waited = time.monotonic() - begin
-        if all(is_serving(item) and _is_meant(module, item) for item in seen) or waited >= given["wait_s"]:
-            break
-        time.sleep(_STEP_S)
     declared = [
         Declared(
             item.name,
@@ -82,7 +75,14 @@ def run_module() -> None:
         )
         for item in instances
     ]
-    findings = check_serving(seen, declared)
+    begin = time.monotonic()
+    while True:
+        seen = [_look(module, item.name, port) for item, port in zip(instances, bound)]
+        findings = check_serving(seen, declared)
+        waited = time.monotonic() - begin
+        if waited >= given["wait_s"] or _is_settled(module, seen, findings):
+            break
+        time.sleep(_STEP_S)
     if given["before_start"]:
         findings = tuple(finding for finding in findings if finding.code in _BEFORE)
     result: Dict[str, Any] = {
@@ -99,6 +99,12 @@ def run_module() -> None:
         lines += ["and %d more" % (len(failing) - _SHOWN)] if len(failing) > _SHOWN else []
         module.fail_json(msg="\n".join(lines), **result)
     module.exit_json(failed=False, **result)
+
+
+def _is_settled(module: AnsibleModule, seen: Sequence[Serving], findings: Sequence[Finding]) -> bool:
+    """Whether nothing is left to wait for. A new master takes a sweep until it knows of its standby."""
+    waiting = any(finding.code == "SM_NO_STANDBY" for finding in findings)
+    return not waiting and all(is_serving(item) and _is_meant(module, item) for item in seen)
 
 
 def _is_meant(module: AnsibleModule, seen: Serving) -> bool:
