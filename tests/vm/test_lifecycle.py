@@ -63,7 +63,7 @@ def start_up() -> subprocess.Popen[str]:
     started = subprocess.Popen(
         [*TOOL, "up", "--name", NAME, "--accel", "tcg"], text=True, stderr=subprocess.PIPE,
         # Whoever runs the tests in the background has them ignore SIGINT, which a child would inherit.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     assert wait_until(lambda: bool(qemus()), 60), "QEMU did not start"
     return started
